@@ -1,0 +1,65 @@
+// Package kind is what the activities know of a kind of migration. There is
+// one Migration workflow for all kinds: they differ in what a phase does,
+// never in how phases, pausing, retrying, timing out or rolling back work.
+//
+// Every method may be called again after any kind of interruption, also while
+// an earlier call is still alive somewhere: it looks at the ledger and the
+// catalog first, does what is missing, and leaves what is done. Errors are
+// classified by engine errors and by fault.Error; anything else is internal.
+package kind
+
+import (
+	"context"
+
+	"godwit/internal/connection"
+	"godwit/internal/ledger"
+	"godwit/internal/spec"
+	"godwit/internal/task"
+)
+
+// Kind does the phases of one kind of migration.
+type Kind interface {
+	// Plan finds out everything that can be known beforehand and changes nothing.
+	Plan(ctx context.Context, run *Run) (*task.Plan, error)
+	// Preflight checks as Plan does, takes the claims and writes the plan to
+	// the ledger; on resume it compares the fingerprint instead.
+	Preflight(ctx context.Context, run *Run) (task.PreflightResult, error)
+	// Backup makes what Rollback needs.
+	Backup(ctx context.Context, run *Run) (task.BackupResult, error)
+	// PrepareTransform does what comes before the shards and cuts them.
+	PrepareTransform(ctx context.Context, run *Run) (task.Work, error)
+	// TransformShard does one shard.
+	TransformShard(ctx context.Context, run *Run, in task.ShardInput) (task.ShardResult, error)
+	// FinishTransform does what comes after all shards. When it returns open
+	// shards, they are done and it is called again.
+	FinishTransform(ctx context.Context, run *Run) (task.Work, error)
+	// PrepareVerify cuts the shards of the verification.
+	PrepareVerify(ctx context.Context, run *Run) (task.Work, error)
+	// VerifyShard compares one shard.
+	VerifyShard(ctx context.Context, run *Run, in task.ShardInput) (task.ShardResult, error)
+	// FinishVerify concludes: a difference is an error of class mismatch.
+	FinishVerify(ctx context.Context, run *Run) (task.VerifySummary, error)
+	// Tend keeps up what must not be left alone while the migration waits.
+	Tend(ctx context.Context, run *Run) (task.TendResult, error)
+	// Cutover makes the result the real thing.
+	Cutover(ctx context.Context, run *Run) (task.CutoverResult, error)
+	// Cleanup removes what was kept for a rollback and releases the claims.
+	Cleanup(ctx context.Context, run *Run) error
+	// Rollback undoes everything that was done, in any phase, and releases the claims.
+	Rollback(ctx context.Context, run *Run) error
+}
+
+// Run is a migration as one call of a Kind sees it.
+type Run struct {
+	Ref         task.Ref
+	Spec        *spec.Spec
+	Resume      bool
+	Connections *connection.Registry
+	// Ledger is the migration's ledger; nil in Plan.
+	Ledger *ledger.Ledger
+	// Beat reports progress; it is cheap to call often.
+	Beat func(task.Heartbeat)
+	// Stop is closed when the worker is stopping: end after the current chunk
+	// with an error of class stopping.
+	Stop <-chan struct{}
+}

@@ -1,0 +1,103 @@
+package task
+
+import "time"
+
+// Status is the whole answer to "how is it going": what `godwit status -o json`
+// prints and the workflow's status query returns.
+type Status struct {
+	ID        string          `json:"id"`
+	Kind      Kind            `json:"kind"`
+	Name      string          `json:"name"`
+	State     State           `json:"state"`
+	Phase     Phase           `json:"phase"`
+	Attention bool            `json:"attention"` // an operator has to do something
+	Progress  Progress        `json:"progress"`
+	Shards    ShardCounts     `json:"shards"`
+	Changelog ChangelogStatus `json:"changelog"`
+	Throttle  ThrottleStatus  `json:"throttle"`
+	// WaitingFor says in words what the migration waits for; empty when it works.
+	WaitingFor string        `json:"waiting_for"`
+	Error      *Failure      `json:"error"`
+	StartedAt  *time.Time    `json:"started_at"`
+	EndedAt    *time.Time    `json:"ended_at"`
+	Steps      []PhaseStatus `json:"steps"`
+	// Running are the shards at work, with what their heartbeats say.
+	Running []Heartbeat `json:"running"`
+	// Failures are the shards that wait for another try or have used them up.
+	Failures []Failure `json:"failures"`
+	// Verified tells what verification compared, once it has.
+	Verified *VerifySummary `json:"verified"`
+	// Kept lists what is kept for a rollback, and KeptUntil until when.
+	Kept      []BackupItem `json:"kept"`
+	KeptUntil *time.Time   `json:"kept_until"`
+	Target    string       `json:"target"`
+	RunID     string       `json:"run_id,omitempty"`
+	URL       string       `json:"url,omitempty"`
+	// Can lists the verbs that make sense now: pause, resume, cancel, cutover, retry, rollback.
+	Can []string `json:"can"`
+	// Source says where the answer comes from: "workflow" or "ledger".
+	Source string `json:"source"`
+}
+
+// Progress counts what is done of the current phase's rows.
+type Progress struct {
+	RowsDone      int64   `json:"rows_done"`
+	RowsTotal     int64   `json:"rows_total"` // an estimate of the server's until all shards are done
+	BytesDone     int64   `json:"bytes_done"`
+	Percent       float64 `json:"percent"` // of the whole migration, 0 to 100
+	RowsPerSecond float64 `json:"rows_per_second"`
+	// ETASeconds is -1 while it cannot be told.
+	ETASeconds float64 `json:"eta_seconds"`
+}
+
+// ShardCounts counts the shards of the current phase by how they stand.
+type ShardCounts struct {
+	Total    int `json:"total"`
+	Done     int `json:"done"`
+	Running  int `json:"running"`
+	Retrying int `json:"retrying"`
+	Failed   int `json:"failed"`
+}
+
+// ChangelogStatus tells how many noted changes are still to be applied.
+type ChangelogStatus struct {
+	Pending int64 `json:"pending"`
+}
+
+// ThrottleStatus tells whether the throttle holds the work back, and why.
+type ThrottleStatus struct {
+	Holding bool   `json:"holding"`
+	Reason  string `json:"reason"`
+	// RowsPerSecond is the limit in force, 0 for none; Parallel the shards at once.
+	RowsPerSecond int64 `json:"rows_per_second"`
+	Parallel      int   `json:"parallel"`
+}
+
+// PhaseStatus is one phase (or, in a pipeline, one step) with its times.
+type PhaseStatus struct {
+	Name      string     `json:"name"`
+	State     State      `json:"state"`
+	StartedAt *time.Time `json:"started_at"`
+	EndedAt   *time.Time `json:"ended_at"`
+	Attempts  int        `json:"attempts"`
+	Detail    string     `json:"detail"`
+}
+
+// Heartbeat is what a running activity tells about itself, shown as it is in
+// the Web UI. It stays under 1 KiB.
+type Heartbeat struct {
+	Phase         Phase     `json:"phase"`
+	Table         string    `json:"table,omitempty"`
+	Shard         int       `json:"shard,omitempty"`
+	Checkpoint    string    `json:"checkpoint,omitempty"` // for display only; the ledger has the truth
+	Rows          int64     `json:"rows"`
+	RowsTotal     int64     `json:"rows_total,omitempty"`
+	Bytes         int64     `json:"bytes,omitempty"`
+	RowsPerSecond float64   `json:"rows_per_second,omitempty"`
+	Percent       float64   `json:"percent,omitempty"`
+	ChunkRows     int64     `json:"chunk_rows,omitempty"`
+	Holding       string    `json:"holding,omitempty"`     // why the throttle holds
+	WaitingFor    string    `json:"waiting_for,omitempty"` // e.g. a lock, and who has it
+	Attempt       int       `json:"attempt,omitempty"`
+	At            time.Time `json:"at"`
+}
