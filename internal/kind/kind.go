@@ -5,7 +5,8 @@
 // Every method may be called again after any kind of interruption, also while
 // an earlier call is still alive somewhere: it looks at the ledger and the
 // catalog first, does what is missing, and leaves what is done. Errors are
-// classified by engine errors and by fault.Error; anything else is internal.
+// of class fault.Error or come from a driver (its engine classifies them);
+// anything else is internal.
 package kind
 
 import (

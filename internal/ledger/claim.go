@@ -1,0 +1,61 @@
+package ledger
+
+import (
+	"context"
+
+	"godwit/internal/engine"
+	"godwit/internal/fault"
+	"godwit/internal/task"
+)
+
+// claim takes the tables for this migration, in the transaction. One that
+// another migration has is a fault that names it.
+func (l *Ledger) claim(ctx context.Context, tx engine.Tx, tables []string) error {
+	if err := l.refuseHeld(ctx, tx, tables); err != nil {
+		return err
+	}
+	if _, err := l.store.exec(ctx, tx, "delete from {claim} where migration = ?", l.ID); err != nil {
+		return err
+	}
+	for _, table := range tables {
+		if _, err := l.store.exec(ctx, tx, `insert into {claim} ("table", migration, claimed_at) values (?, ?, {now})`, table, l.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuseHeld returns a fault when another migration has one of the tables.
+func (l *Ledger) refuseHeld(ctx context.Context, q engine.Querier, tables []string) error {
+	for _, table := range tables {
+		holder, err := l.holder(ctx, q, table)
+		if err != nil {
+			return err
+		}
+		if holder != "" && holder != l.ID {
+			return fault.About(table, task.Config,
+				"table %s is being migrated by %s: wait for it, or end it with `godwit cancel %s` or `godwit rollback %s`", table, holder, holder, holder)
+		}
+	}
+	return nil
+}
+
+func (l *Ledger) holder(ctx context.Context, q engine.Querier, table string) (string, error) {
+	var holder string
+	err := l.store.row(ctx, q, `select migration from {claim} where "table" = ?`, []any{table}, &holder)
+	if isNoRows(err) {
+		return "", nil
+	}
+	return holder, err
+}
+
+// CheckClaims returns a fault when another migration has one of the tables.
+func (l *Ledger) CheckClaims(ctx context.Context, tables []string) error {
+	return l.refuseHeld(ctx, l.store.db, tables)
+}
+
+// Release gives up the migration's claims.
+func (l *Ledger) Release(ctx context.Context) error {
+	_, err := l.store.exec(ctx, l.store.db, "delete from {claim} where migration = ?", l.ID)
+	return err
+}

@@ -1,0 +1,63 @@
+package ledger
+
+import (
+	"strconv"
+	"strings"
+
+	"godwit/internal/engine"
+)
+
+// dialect rewrites the ledger's queries for one engine.
+type dialect struct {
+	prefix  string // of table names
+	replace *strings.Replacer
+	dollar  bool // $1 instead of ?
+}
+
+func newDialect(d engine.Dialect) dialect {
+	if d == engine.MySQLDialect {
+		return dialect{prefix: "_godwit_", replace: strings.NewReplacer(
+			`"`, "`",
+			"{now}", "utc_timestamp(6)",
+			"{json}", "json",
+			"{time}", "datetime(6)",
+			"{name}", "varchar(300) character set utf8mb4 collate utf8mb4_bin",
+			"{text}", "longtext",
+			"{serial}", "bigint not null auto_increment",
+			"{create_schema}", "",
+		)}
+	}
+	return dialect{prefix: "godwit.", dollar: true, replace: strings.NewReplacer(
+		"{now}", "clock_timestamp()",
+		"{json}", "jsonb",
+		"{time}", "timestamptz",
+		"{name}", "text",
+		"{text}", "text",
+		"{serial}", "bigint generated always as identity",
+		"{create_schema}", "create schema if not exists godwit",
+	)}
+}
+
+var tableNames = []string{"schema_version", "migration", "item", "shard", "event", "claim", "backup"}
+
+// sql rewrites a query as the package comment tells.
+func (d dialect) sql(query string) string {
+	for _, name := range tableNames {
+		query = strings.ReplaceAll(query, "{"+name+"}", d.prefix+name)
+	}
+	query = d.replace.Replace(query)
+	if !d.dollar {
+		return query
+	}
+	var b strings.Builder
+	n := 0
+	for _, r := range query {
+		if r != '?' {
+			b.WriteRune(r)
+			continue
+		}
+		n++
+		b.WriteString("$" + strconv.Itoa(n))
+	}
+	return b.String()
+}

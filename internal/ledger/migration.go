@@ -1,0 +1,149 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"godwit/internal/engine"
+	"godwit/internal/fault"
+	"godwit/internal/task"
+)
+
+// Migration is a migration's own row.
+type Migration struct {
+	ID          string
+	Kind        task.Kind
+	Name        string
+	Spec        json.RawMessage
+	Fingerprint Fingerprint
+	State       task.State
+	Phase       task.Phase
+	Throttle    *task.ThrottleSettings
+	Error       *task.Failure
+	Version     string
+	StartedAt   time.Time
+	EndedAt     *time.Time
+}
+
+// Undone reports whether nothing of the migration is left, so that its id can
+// be used for a new start.
+func (m *Migration) Undone() bool {
+	return m.State == task.Cancelled || m.State == task.RolledBack
+}
+
+// Load reads the migration's row; nil when the ledger does not know it.
+func (l *Ledger) Load(ctx context.Context) (*Migration, error) {
+	m := &Migration{ID: l.ID}
+	var spec, fingerprint string
+	var throttle, failure *string
+	err := l.store.row(ctx, l.store.db, `select kind, name, spec, fingerprint, state, phase, throttle, error, version, started_at, ended_at
+		from {migration} where id = ?`, []any{l.ID},
+		&m.Kind, &m.Name, &spec, &fingerprint, &m.State, &m.Phase, &throttle, &failure, &m.Version, &m.StartedAt, &m.EndedAt)
+	if isNoRows(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.Spec = json.RawMessage(spec)
+	if err := decode(&fingerprint, &m.Fingerprint); err != nil {
+		return nil, err
+	}
+	if err := decode(throttle, &m.Throttle); err != nil {
+		return nil, err
+	}
+	return m, decode(failure, &m.Error)
+}
+
+// Start writes a migration that begins: its row, its claims and its items, all
+// or nothing. What an earlier, undone one of the same id has left is removed,
+// but for its events.
+func (l *Ledger) Start(ctx context.Context, m Migration, claims []string, items []Item) error {
+	spec, err := encode(m.Spec)
+	if err != nil {
+		return err
+	}
+	fingerprint, err := encode(m.Fingerprint)
+	if err != nil {
+		return err
+	}
+	err = l.store.transaction(ctx, func(tx engine.Tx) error {
+		for _, table := range []string{"{item}", "{shard}", "{backup}"} {
+			if _, err := l.store.exec(ctx, tx, "delete from "+table+" where migration = ?", l.ID); err != nil {
+				return err
+			}
+		}
+		if _, err := l.store.exec(ctx, tx, "delete from {migration} where id = ?", l.ID); err != nil {
+			return err
+		}
+		if _, err := l.store.exec(ctx, tx, `insert into {migration}
+			(id, kind, name, spec, fingerprint, state, phase, version, started_at, updated_at)
+			values (?, ?, ?, ?, ?, ?, ?, ?, {now}, {now})`,
+			l.ID, string(m.Kind), m.Name, spec, fingerprint, string(task.Running), string(task.Preflight), m.Version); err != nil {
+			return err
+		}
+		if err := l.claim(ctx, tx, claims); err != nil {
+			return err
+		}
+		return l.putItems(ctx, tx, items)
+	})
+	if err != nil && fault.Of(err) == nil {
+		// Two migrations that claim a table in the same moment: the unique key
+		// refuses one of them, and then the other one can be named.
+		if held := l.store.transaction(ctx, func(tx engine.Tx) error { return l.refuseHeld(ctx, tx, claims) }); fault.Of(held) != nil {
+			return held
+		}
+	}
+	return err
+}
+
+// SetPhase notes that a phase has begun or goes on.
+func (l *Ledger) SetPhase(ctx context.Context, state task.State, phase task.Phase) error {
+	_, err := l.store.exec(ctx, l.store.db, `update {migration} set state = ?, phase = ?, updated_at = {now}, ended_at = null, error = null
+		where id = ?`, string(state), string(phase), l.ID)
+	return err
+}
+
+// SetState notes a change of state, with the error that led to it.
+func (l *Ledger) SetState(ctx context.Context, state task.State, phase task.Phase, failure *task.Failure) error {
+	text, err := encode(failure)
+	if err != nil {
+		return err
+	}
+	ended := "null"
+	if state.Final() {
+		ended = "{now}"
+	}
+	_, err = l.store.exec(ctx, l.store.db, `update {migration} set state = ?, phase = ?, error = ?, updated_at = {now}, ended_at = `+ended+`
+		where id = ?`, string(state), string(phase), text, l.ID)
+	return err
+}
+
+// SetThrottle changes the limits that the shards at work read from the ledger.
+func (l *Ledger) SetThrottle(ctx context.Context, t task.ThrottleSettings) error {
+	text, err := encode(t)
+	if err != nil {
+		return err
+	}
+	_, err = l.store.exec(ctx, l.store.db, "update {migration} set throttle = ?, updated_at = {now} where id = ?", text, l.ID)
+	return err
+}
+
+// Throttle reads the limits that an operator has set; nil for none.
+func (l *Ledger) Throttle(ctx context.Context) (*task.ThrottleSettings, error) {
+	var text *string
+	err := l.store.row(ctx, l.store.db, "select throttle from {migration} where id = ?", []any{l.ID}, &text)
+	if isNoRows(err) {
+		return nil, unknown(l.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var t *task.ThrottleSettings
+	return t, decode(text, &t)
+}
+
+func unknown(id string) error {
+	return fault.New(task.Config, "the ledger knows no migration %s: was its database replaced, or the ledger removed?", id)
+}

@@ -1,0 +1,170 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	"godwit/internal/engine"
+	"godwit/internal/fault"
+	"godwit/internal/task"
+)
+
+// upgrades are the versions of the ledger's schema, from 1: version n is
+// reached by running upgrades[n-1] on version n-1. A published one is never
+// changed; a further one is appended.
+var upgrades = [][]string{{
+	`create table {migration} (
+		id {name} not null primary key,
+		kind varchar(32) not null,
+		name {text} not null,
+		spec {json} not null,
+		fingerprint {json} not null,
+		state varchar(16) not null,
+		phase varchar(16) not null,
+		throttle {json},
+		error {json},
+		version varchar(64) not null,
+		started_at {time} not null,
+		updated_at {time} not null,
+		ended_at {time})`,
+	`create table {item} (
+		migration {name} not null,
+		"no" int not null,
+		name {text} not null,
+		state varchar(16) not null,
+		definition {json} not null,
+		primary key (migration, "no"))`,
+	`create table {shard} (
+		migration {name} not null,
+		phase varchar(16) not null,
+		"no" int not null,
+		"table" {text} not null,
+		part int not null,
+		parts int not null,
+		low {json},
+		high {json},
+		checkpoint {json},
+		definition {json},
+		rows_estimate bigint not null,
+		"rows" bigint not null default 0,
+		bytes bigint not null default 0,
+		digest {json},
+		state varchar(16) not null,
+		attempt int not null default 0,
+		fruitless int not null default 0,
+		round int not null default 0,
+		epoch bigint not null default 0,
+		owner {text},
+		session_id {text},
+		error {json},
+		started_at {time},
+		updated_at {time} not null,
+		ended_at {time},
+		primary key (migration, phase, "no"))`,
+	`create table {event} (
+		"no" {serial} primary key,
+		migration {name} not null,
+		at {time} not null,
+		what varchar(64) not null,
+		phase varchar(16) not null,
+		"table" {text} not null,
+		shard int not null,
+		attempt int not null,
+		duration_ms bigint not null,
+		detail {text} not null,
+		error {json},
+		stack {text} not null,
+		owner {text} not null)`,
+	`create index event_migration on {event} (migration, "no")`,
+	`create table {claim} (
+		"table" {name} not null primary key,
+		migration {name} not null,
+		claimed_at {time} not null)`,
+	`create table {backup} (
+		migration {name} not null,
+		"no" int not null,
+		what {text} not null,
+		location {text} not null,
+		bytes bigint not null,
+		"restore" {text} not null,
+		state varchar(16) not null,
+		created_at {time} not null,
+		primary key (migration, "no"))`,
+}}
+
+// ensureSchema creates or upgrades the ledger's tables. Two workers that start
+// at once do it one after the other.
+func (s *Store) ensureSchema(ctx context.Context) error {
+	version, err := s.schemaVersion(ctx)
+	if err != nil {
+		return err
+	}
+	if version == len(upgrades) {
+		return nil
+	}
+	return s.db.WithLock(ctx, "godwit ledger", func(ctx context.Context) error {
+		if version, err = s.schemaVersion(ctx); err != nil {
+			return err
+		}
+		for n := version; n < len(upgrades); n++ {
+			if err := s.upgrade(ctx, n+1); err != nil {
+				return fmt.Errorf("cannot upgrade the ledger to version %d: %w", n+1, err)
+			}
+		}
+		return nil
+	})
+}
+
+// schemaVersion returns 0 when there is no ledger yet, and refuses one that a
+// newer Godwit has upgraded.
+func (s *Store) schemaVersion(ctx context.Context) (int, error) {
+	schema, table := "godwit", "schema_version"
+	where := "table_schema = ?"
+	if s.db.Dialect() == engine.MySQLDialect {
+		schema, table = "", "_godwit_schema_version"
+		where = "(table_schema = database() or table_schema = ?)"
+	}
+	var found int
+	err := s.row(ctx, s.db, "select count(*) from information_schema.tables where "+where+" and table_name = ?",
+		[]any{schema, table}, &found)
+	if err != nil {
+		return 0, fmt.Errorf("cannot look for the ledger: %w", err)
+	}
+	if found == 0 {
+		return 0, nil
+	}
+	var version int
+	if err := s.row(ctx, s.db, "select coalesce(max(version), 0) from {schema_version}", nil, &version); err != nil {
+		return 0, fmt.Errorf("cannot read the ledger's version: %w", err)
+	}
+	if version > len(upgrades) {
+		return 0, fault.New(task.Config, "the ledger in this database has version %d, and this Godwit knows only %d: use the newer Godwit that upgraded it",
+			version, len(upgrades))
+	}
+	return version, nil
+}
+
+func (s *Store) upgrade(ctx context.Context, version int) error {
+	statements := upgrades[version-1]
+	if version == 1 {
+		statements = append([]string{"{create_schema}",
+			"create table if not exists {schema_version} (version int not null primary key, upgraded_at {time} not null)"}, statements...)
+	}
+	tx, err := s.db.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after Commit it does nothing
+	for _, statement := range statements {
+		if statement = s.dialect.sql(statement); statement == "" {
+			continue
+		}
+		if _, err := tx.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	if _, err := s.exec(ctx, tx, "insert into {schema_version} (version, upgraded_at) values (?, {now})", version); err != nil {
+		return err
+	}
+	return tx.Commit(ctx)
+}

@@ -1,0 +1,89 @@
+package shard
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// Limits bounds the chunks that a Sizer proposes.
+type Limits struct {
+	Target   time.Duration // how long a chunk should take
+	MaxBytes int64         // how many bytes it may have, about
+	Start    int64         // rows of the first chunk
+	Min, Max int64         // rows of any chunk
+}
+
+// DefaultLimits are those of a chunk that is read from one database and
+// loaded into another.
+var DefaultLimits = Limits{Target: 700 * time.Millisecond, MaxBytes: 16 << 20, Start: 10_000, Min: 100, Max: 1_000_000}
+
+const (
+	window    = 10  // chunks that are remembered
+	growth    = 1.5 // a chunk is at most this many times its predecessor
+	alarmOver = 5   // times over the target, at which the size falls to a tenth
+)
+
+// Sizer adapts the size of chunks to what the last ones took: the 90th
+// percentile of the last ten, growing by half at the most, falling to a tenth
+// when one takes five times its target. It may be used by several goroutines.
+type Sizer struct {
+	limits Limits
+	mu     sync.Mutex
+	rows   int64
+	costs  []cost
+}
+
+// cost is what one row of a chunk took.
+type cost struct{ seconds, bytes float64 }
+
+// NewSizer returns a Sizer that has seen no chunk yet.
+func NewSizer(limits Limits) *Sizer { return &Sizer{limits: limits, rows: limits.Start} }
+
+// Rows returns how many rows the next chunk should have.
+func (s *Sizer) Rows() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rows
+}
+
+// Done tells what a chunk took.
+func (s *Sizer) Done(rows, bytes int64, took time.Duration) {
+	if rows <= 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if took > alarmOver*s.limits.Target {
+		s.set(rows / 10)
+		s.costs = s.costs[:0]
+		return
+	}
+	if len(s.costs) == window {
+		s.costs = slices.Delete(s.costs, 0, 1)
+	}
+	s.costs = append(s.costs, cost{took.Seconds() / float64(rows), float64(bytes) / float64(rows)})
+	fit := s.limits.Target.Seconds() / max(s.p90(func(c cost) float64 { return c.seconds }), 1e-9)
+	if perRow := s.p90(func(c cost) float64 { return c.bytes }); perRow > 0 {
+		fit = min(fit, float64(s.limits.MaxBytes)/perRow)
+	}
+	s.set(int64(min(fit, growth*float64(max(s.rows, 1)))))
+}
+
+// Halve is for a chunk that ran into a timeout or a deadlock.
+func (s *Sizer) Halve() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set(s.rows / 2)
+}
+
+func (s *Sizer) set(rows int64) { s.rows = min(max(rows, s.limits.Min, 1), s.limits.Max) }
+
+func (s *Sizer) p90(of func(cost) float64) float64 {
+	values := make([]float64, len(s.costs))
+	for i, c := range s.costs {
+		values[i] = of(c)
+	}
+	slices.Sort(values)
+	return values[(len(values)*9+9)/10-1]
+}
