@@ -1,0 +1,41 @@
+package sandbox
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"syscall"
+)
+
+func dieWithStarter(attributes *syscall.SysProcAttr, death syscall.Signal) {
+	attributes.Pdeathsig = death
+}
+
+// processTable reads /proc, because a small container has no ps.
+func processTable() (processes, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	table := processes{}
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
+		if err != nil {
+			continue // it has ended since the directory was read
+		}
+		// The second field is the command's name in brackets, which may hold anything; see proc(5) for the others.
+		const state, parent, started = 0, 1, 19
+		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+		ppid, err := strconv.Atoi(string(fields[parent]))
+		if err != nil {
+			return nil, err
+		}
+		ended := fields[state][0] == 'Z' || fields[state][0] == 'X'
+		table[pid] = processEntry{parent: ppid, ended: ended, started: string(fields[started])}
+	}
+	return table, nil
+}

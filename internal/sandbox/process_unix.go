@@ -1,0 +1,39 @@
+//go:build unix && !linux
+
+package sandbox
+
+import (
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// dieWithStarter does nothing: only Linux can. The next Start ends what is left.
+func dieWithStarter(*syscall.SysProcAttr, syscall.Signal) {}
+
+func processTable() (processes, error) {
+	output, err := exec.Command("ps", "-A", "-o", "pid=,ppid=,stat=,lstart=").Output()
+	if err != nil {
+		return nil, fmt.Errorf("list processes with ps: %w", err)
+	}
+	table := processes{}
+	for line := range strings.Lines(string(output)) {
+		fields := strings.Fields(line)
+		if len(fields) < 4 {
+			continue
+		}
+		pid, err := strconv.Atoi(fields[0])
+		if err != nil {
+			return nil, err
+		}
+		parent, err := strconv.Atoi(fields[1])
+		if err != nil {
+			return nil, err
+		}
+		ended := strings.HasPrefix(fields[2], "Z")
+		table[pid] = processEntry{parent: parent, ended: ended, started: strings.Join(fields[3:], " ")}
+	}
+	return table, nil
+}
