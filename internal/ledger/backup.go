@@ -11,8 +11,18 @@ import (
 type Backup struct {
 	No int
 	task.BackupItem
-	State string // kept, restored, removed
+	State BackupState
 }
+
+// BackupState says what became of a backup.
+type BackupState string
+
+// The states of a backup.
+const (
+	BackupKept     BackupState = "kept"
+	BackupRestored BackupState = "restored"
+	BackupRemoved  BackupState = "removed"
+)
 
 // PutBackup records a backup in the transaction that makes it.
 func (l *Ledger) PutBackup(ctx context.Context, q engine.Querier, b Backup) error {
@@ -35,7 +45,7 @@ func (l *Ledger) Backups(ctx context.Context) ([]Backup, error) {
 }
 
 // SetBackupState notes what became of a backup, in the transaction that did it.
-func (l *Ledger) SetBackupState(ctx context.Context, q engine.Querier, no int, state string) error {
-	_, err := l.store.exec(ctx, q, `update {backup} set state = ? where migration = ? and "no" = ?`, state, l.ID, no)
+func (l *Ledger) SetBackupState(ctx context.Context, q engine.Querier, no int, state BackupState) error {
+	_, err := l.store.exec(ctx, q, `update {backup} set state = ? where migration = ? and "no" = ?`, string(state), l.ID, no)
 	return err
 }

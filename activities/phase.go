@@ -1,0 +1,104 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"godwit/internal/fault"
+	"godwit/internal/kind"
+	"godwit/internal/task"
+)
+
+// step is one call of a kind within an activity.
+type step[R any] func(ctx context.Context, k kind.Kind, run *kind.Run) (R, error)
+
+// phase runs one call that does a phase's work as a whole, with its entries in
+// the ledger.
+func phase[R any](ctx context.Context, a *Activities, in task.PhaseInput, name string, call step[R]) (R, error) {
+	p := newPulse(ctx, in.Phase, 0)
+	defer p.end()
+	began := time.Now()
+	var none R
+	k, run, err := a.known(p.ctx, in.Ref)
+	if err != nil {
+		return none, p.report(err)
+	}
+	p.attach(run)
+	if err := run.Ledger.SetPhase(p.ctx, in.State, in.Phase); err != nil {
+		return none, p.report(err)
+	}
+	if err := run.Ledger.Note(p.ctx, task.Event{What: name + " started", Phase: in.Phase, Attempt: p.attempt, Detail: in.Reason}); err != nil {
+		return none, p.report(err)
+	}
+	result, err := guarded(p.ctx, k, run, call)
+	event := task.Event{What: name + " finished", Phase: in.Phase, Attempt: p.attempt, Duration: time.Since(began)}
+	if err != nil {
+		event.What, event.Error = name+" failed", kind.Classify(err)
+		if event.Error.Class == task.Internal {
+			event.Stack = string(debug.Stack())
+		}
+		if p.interrupted() {
+			event.What, event.Error = name+" interrupted", nil
+		}
+	}
+	if noted := p.note(run, event); noted != nil && err == nil {
+		err = noted
+	}
+	if err != nil {
+		return none, p.report(err)
+	}
+	return result, nil
+}
+
+// shard runs one attempt at a shard; its entries in the ledger are the kind's.
+func shard(ctx context.Context, a *Activities, in task.ShardInput, call step[task.ShardResult]) (task.ShardResult, error) {
+	p := newPulse(ctx, in.Phase, in.Shard)
+	defer p.end()
+	k, run, err := a.known(p.ctx, in.Ref)
+	if err != nil {
+		return task.ShardResult{}, p.report(err)
+	}
+	p.attach(run)
+	result, err := guarded(p.ctx, k, run, call)
+	if err != nil {
+		return task.ShardResult{}, p.report(err)
+	}
+	return result, nil
+}
+
+// known opens a migration that the ledger must know.
+func (a *Activities) known(ctx context.Context, ref task.Ref) (kind.Kind, *kind.Run, error) {
+	k, run, m, err := a.open(ctx, ref)
+	if err == nil && m == nil {
+		a.forget(ref.Ledger)
+		err = fault.New(task.Config, "the ledger on connection %s knows no migration %s: was its database replaced, or the ledger removed?", ref.Ledger, ref.ID)
+	}
+	return k, run, err
+}
+
+// attach gives a run the means to report progress and to notice a stop.
+func (p *pulse) attach(run *kind.Run) { run.Beat, run.Stop = p.beat, p.stop }
+
+// note writes an event also after the activity's context has ended.
+func (p *pulse) note(run *kind.Run, event task.Event) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), 10*time.Second)
+	defer cancel()
+	return run.Ledger.Note(ctx, event)
+}
+
+// guarded calls a kind and turns a panic into an error: a worker serves many
+// migrations, and one must not take the others down.
+func guarded[R any](ctx context.Context, k kind.Kind, run *kind.Run, call step[R]) (result R, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fault.New(task.Internal, "panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	result, err = call(ctx, k, run)
+	if err == nil && ctx.Err() != nil {
+		return result, fmt.Errorf("ended before it was done: %w", context.Cause(ctx))
+	}
+	return result, err
+}

@@ -1,0 +1,131 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+
+	"godwit/internal/fault"
+	"godwit/internal/task"
+)
+
+const (
+	// beatEvery is how often a heartbeat is offered to the SDK, which sends
+	// as many as the worker's throttle interval lets through.
+	beatEvery = time.Second
+	// grace is how long a chunk may still take after an operator's pause or
+	// cancel before it is broken off and rolled back.
+	grace = time.Second
+	// stuckAfter is how long a shard may be without any progress before its
+	// attempt is given up: a heartbeat alone must not make a stuck one look alive.
+	stuckAfter = 15 * time.Minute
+)
+
+// pulse keeps an activity's heartbeat going and turns what Temporal and the
+// worker want of it into two signs: stop, to end after the current chunk, and
+// the end of the context, to break it off.
+type pulse struct {
+	activity context.Context // heartbeats must be sent with the activity's own
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	stop     chan struct{}
+	done     chan struct{}
+	watchdog bool
+	attempt  int
+
+	mu      sync.Mutex
+	last    task.Heartbeat
+	moved   time.Time
+	stopped bool
+}
+
+// newPulse starts the heartbeat; end stops it.
+func newPulse(ctx context.Context, phase task.Phase, shard int) *pulse {
+	p := &pulse{activity: ctx, stop: make(chan struct{}), done: make(chan struct{}), moved: time.Now(), watchdog: shard > 0,
+		attempt: int(activity.GetInfo(ctx).Attempt)}
+	p.ctx, p.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	p.last = task.Heartbeat{Phase: phase, Shard: shard, Attempt: p.attempt, At: time.Now().UTC()}
+	activity.RecordHeartbeat(ctx, p.last)
+	go p.run()
+	return p
+}
+
+func (p *pulse) end() {
+	close(p.done)
+	p.cancel(context.Canceled)
+}
+
+// beat takes over what a kind reports.
+func (p *pulse) beat(h task.Heartbeat) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if rows := h.Rows - p.last.Rows; rows > 0 && h.Shard > 0 {
+		metrics := activity.GetMetricsHandler(p.activity).WithTags(map[string]string{"phase": string(h.Phase)})
+		metrics.Counter("godwit_rows").Inc(rows)
+		metrics.Counter("godwit_bytes").Inc(max(0, h.Bytes-p.last.Bytes))
+	}
+	h.Attempt, h.At = p.attempt, time.Now().UTC()
+	p.last, p.moved = h, time.Now()
+}
+
+func (p *pulse) run() {
+	ticker := time.NewTicker(beatEvery)
+	defer ticker.Stop()
+	stopping := activity.GetWorkerStopChannel(p.activity)
+	var breakOff <-chan time.Time
+	ended := p.activity.Done()
+	for {
+		select {
+		case <-p.done:
+			return
+		case <-ticker.C:
+			p.tick()
+		case <-stopping:
+			stopping = nil
+			p.ask()
+		case <-ended:
+			ended = nil
+			if !orderly(context.Cause(p.activity)) {
+				p.cancel(context.Cause(p.activity))
+				break
+			}
+			p.ask()
+			breakOff = time.After(grace)
+		case <-breakOff:
+			p.cancel(context.Cause(p.activity))
+		}
+	}
+}
+
+func (p *pulse) tick() {
+	p.mu.Lock()
+	last, still := p.last, time.Since(p.moved)
+	p.mu.Unlock()
+	if p.watchdog && still > stuckAfter && last.Holding == "" {
+		p.cancel(fault.New(task.Transient, "no progress for %s: the attempt is given up", stuckAfter))
+		return
+	}
+	activity.RecordHeartbeat(p.activity, last)
+}
+
+// ask closes stop, once.
+func (p *pulse) ask() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.stopped {
+		p.stopped = true
+		close(p.stop)
+	}
+}
+
+// orderly tells an end that somebody wants from a lost or timed-out attempt,
+// which must write nothing more.
+func orderly(cause error) bool {
+	return temporal.IsCanceledError(cause) || errors.Is(cause, activity.ErrActivityPaused) ||
+		errors.Is(cause, activity.ErrActivityReset) || errors.Is(cause, worker.ErrWorkerShutdown)
+}

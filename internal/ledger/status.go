@@ -1,0 +1,71 @@
+package ledger
+
+import (
+	"context"
+
+	"godwit/internal/task"
+)
+
+// Status tells how the migration stands by the ledger alone: for when no
+// worker or no Temporal is there to ask.
+func (l *Ledger) Status(ctx context.Context) (*task.Status, error) {
+	m, err := l.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		return nil, unknown(l.ID)
+	}
+	s := &task.Status{ID: m.ID, Kind: m.Kind, Name: m.Name, State: m.State, Phase: m.Phase, Error: m.Error,
+		StartedAt: &m.StartedAt, EndedAt: m.EndedAt, Source: "ledger",
+		Attention: m.State == task.Failed || m.State == task.TimedOut, Progress: task.Progress{ETASeconds: -1}}
+	if m.Throttle != nil && m.Throttle.RowsPerSecond != nil {
+		s.Throttle.RowsPerSecond = *m.Throttle.RowsPerSecond
+	}
+	phase := task.Transform
+	if m.Phase == task.Verify {
+		phase = task.Verify
+	}
+	shards, err := l.Shards(ctx, phase)
+	if err != nil {
+		return nil, err
+	}
+	for i := range shards {
+		count(s, &shards[i])
+	}
+	if s.Progress.RowsTotal > 0 {
+		s.Progress.Percent = min(100, 100*float64(s.Progress.RowsDone)/float64(s.Progress.RowsTotal))
+	}
+	backups, err := l.Backups(ctx)
+	for _, b := range backups {
+		if b.State == BackupKept {
+			s.Kept = append(s.Kept, b.BackupItem)
+		}
+	}
+	return s, err
+}
+
+// count adds a shard to the sums of a status.
+func count(s *task.Status, shard *Shard) {
+	s.Shards.Total++
+	s.Progress.RowsDone += shard.Rows
+	s.Progress.BytesDone += shard.Bytes
+	switch shard.State {
+	case ShardDone:
+		s.Shards.Done++
+		s.Progress.RowsTotal += shard.Rows
+		return
+	case ShardRunning:
+		s.Shards.Running++
+	case ShardFailed:
+		s.Shards.Failed++
+	case ShardPending:
+		if shard.Error != nil {
+			s.Shards.Retrying++
+		}
+	}
+	s.Progress.RowsTotal += max(shard.RowsEstimate, shard.Rows)
+	if shard.Error != nil {
+		s.Failures = append(s.Failures, *shard.Error)
+	}
+}
