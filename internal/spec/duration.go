@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,22 +11,32 @@ import (
 // 12h, 1h30m, 7d. As JSON it is that same text.
 type Duration time.Duration
 
+// durationPattern is what ParseDuration reads, as a regular expression.
+const durationPattern = `^(0|[0-9]+d([0-9.]+(ns|us|µs|ms|s|m|h))*|([0-9.]+(ns|us|µs|ms|s|m|h))+)$`
+
 // Std returns the duration as Go's own type.
 func (d Duration) Std() time.Duration { return time.Duration(d) }
 
-func (d Duration) String() string { return time.Duration(d).String() }
-
-// MarshalJSON writes the duration as text.
-func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }
-
-// UnmarshalJSON reads what MarshalJSON and ParseDuration accept.
-func (d *Duration) UnmarshalJSON(b []byte) error {
-	var text string
-	if err := json.Unmarshal(b, &text); err != nil {
-		return fmt.Errorf("%s is not a duration: write it like 30s, 5m, 12h or 7d", b)
+// String writes the duration without the units that are zero: 24h, not 24h0m0s.
+func (d Duration) String() string {
+	text := time.Duration(d).String()
+	for _, zero := range []string{"0s", "0m"} {
+		if short, found := strings.CutSuffix(text, zero); found && short != "" && (short[len(short)-1] == 'm' || short[len(short)-1] == 'h') {
+			text = short
+		}
 	}
-	v, err := ParseDuration(text)
-	*d = v
+	return text
+}
+
+// MarshalText writes what UnmarshalText reads.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads what ParseDuration reads.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := ParseDuration(string(text))
+	if err == nil {
+		*d = v
+	}
 	return err
 }
 
@@ -36,23 +45,21 @@ func ParseDuration(text string) (Duration, error) {
 	bad := fmt.Errorf("%q is not a duration: write it like 30s, 5m, 12h or 7d", text)
 	days, rest, found := strings.Cut(text, "d")
 	if !found {
-		v, err := time.ParseDuration(text)
-		if err != nil || v < 0 {
-			return 0, bad
-		}
-		return Duration(v), nil
+		days, rest = "0", text
 	}
 	n, err := strconv.ParseUint(days, 10, 16)
 	if err != nil {
 		return 0, bad
 	}
-	v := Duration(n) * Duration(24*time.Hour)
-	if rest == "" {
-		return v, nil
+	var more time.Duration
+	if rest != "" || !found {
+		if more, err = time.ParseDuration(rest); err != nil || more < 0 {
+			return 0, bad
+		}
 	}
-	more, err := ParseDuration(rest)
-	if err != nil {
+	sum := time.Duration(n)*24*time.Hour + more
+	if sum < more {
 		return 0, bad
 	}
-	return v + more, nil
+	return Duration(sum), nil
 }

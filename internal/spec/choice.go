@@ -1,0 +1,33 @@
+package spec
+
+// Choices are the valid values.
+func (VerifyMode) Choices() []string { return texts(Checksum, Count, NoVerify) }
+
+// Choices are the valid values.
+func (OnFailure) Choices() []string { return texts(Hold, Rollback) }
+
+// Choices are the valid values.
+func (OnTimeout) Choices() []string { return texts(TimeoutRetry, TimeoutFail, TimeoutRollback) }
+
+// Choices are the valid values.
+func (CopyMode) Choices() []string { return texts(Offline) }
+
+// Choices are the valid values.
+func (SchemaMode) Choices() []string { return texts(CreateSchema, ExistingSchema) }
+
+// Choices are the valid values.
+func (ExistingRows) Choices() []string { return texts(RefuseRows, ReplaceRows) }
+
+// Choices are the valid values.
+func (CutoverMode) Choices() []string { return texts(AutoCutover, ManualCutover) }
+
+// Choices are the valid values.
+func (SourceAfter) Choices() []string { return texts(LeaveSource) }
+
+func texts[T ~string](values ...T) []string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = string(v)
+	}
+	return list
+}

@@ -1,0 +1,32 @@
+package spec
+
+// This file lists what the design has and this version does not: whoever uses
+// it is told so, instead of that it is unknown. What is built is removed here.
+
+var laterKinds = []string{"ddl", "backfill", "reindex", "pipeline"}
+
+// Later are the fields of later versions.
+func (Common) Later() []string { return []string{"backup", "notify"} }
+
+// Later are the fields of later versions.
+func (CopySpec) Later() []string { return []string{"types", "values"} }
+
+// Later are the fields of later versions.
+func (TableSpec) Later() []string { return []string{"columns"} }
+
+// Later are the fields of later versions.
+func (Verify) Later() []string { return []string{"repair"} }
+
+// Later are the fields of later versions.
+func (Throttle) Later() []string {
+	return []string{
+		"bytes_per_second", "http", "max_active", "max_commit_latency", "max_io_waits", "max_lag",
+		"max_log_growth", "max_transaction_age", "min_free_disk", "query", "replicas",
+	}
+}
+
+// Later are the values of later versions.
+func (CopyMode) Later() []string { return []string{"live"} }
+
+// Later are the values of later versions.
+func (SourceAfter) Later() []string { return []string{"fence"} }
