@@ -56,7 +56,7 @@ func Start(t testing.TB) *Server {
 func (s *Server) Start() {
 	s.t.Helper()
 	s.command = exec.Command(binary(s.t), "server", "start-dev", "--ip", "127.0.0.1", "--port", strconv.Itoa(s.port),
-		"--headless", "--db-filename", s.file, "--log-level", "error")
+		"--headless", "--db-filename", s.file, "--log-level", "never")
 	s.command.Stderr = os.Stderr
 	s.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	require.NoError(s.t, s.command.Start())

@@ -1,0 +1,113 @@
+package control
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+
+	"godwit/internal/task"
+)
+
+// addActivities adds to a status what the workflow does not see: what the
+// running activities say of themselves, and those that wait for another try.
+func addActivities(st *task.Status, pending []*workflowpb.PendingActivityInfo, now time.Time) {
+	said := st.Running
+	st.Running = []task.Heartbeat{}
+	for _, activity := range pending {
+		if activity.GetActivityType().GetName() == task.RecordActivity {
+			continue
+		}
+		beat := beatOf(activity, said)
+		switch waits := activity.GetState() == enumspb.PENDING_ACTIVITY_STATE_SCHEDULED; {
+		case waits && activity.GetAttempt() > 1:
+			st.Failures = append(st.Failures, waitingTry(activity, beat, now))
+			if beat.Shard > 0 && st.Shards.Running > 0 {
+				st.Shards.Running--
+				st.Shards.Retrying++
+			}
+			continue
+		case waits:
+			beat.WaitingFor = "a worker with a free slot"
+		}
+		st.Running = append(st.Running, beat)
+		if beat.Holding != "" && !st.Throttle.Holding {
+			st.Throttle.Holding, st.Throttle.Reason = true, beat.Holding
+		}
+	}
+	slices.SortFunc(st.Running, func(a, b task.Heartbeat) int { return cmp.Compare(a.Shard, b.Shard) })
+	addProgress(st)
+}
+
+// beatOf is what an activity said last, completed by what Temporal and the
+// workflow know of it.
+func beatOf(activity *workflowpb.PendingActivityInfo, said []task.Heartbeat) task.Heartbeat {
+	var beat task.Heartbeat
+	if details := activity.GetHeartbeatDetails().GetPayloads(); len(details) > 0 {
+		decode(details[0], &beat)
+	}
+	beat.Attempt = int(activity.GetAttempt())
+	if beat.At.IsZero() {
+		beat.At = activity.GetLastStartedTime().AsTime()
+	}
+	if beat.Shard == 0 {
+		beat.Shard = shardOf(activity)
+	}
+	for _, known := range said {
+		if beat.Shard > 0 && known.Shard == beat.Shard {
+			beat.Phase, beat.Table = known.Phase, cmp.Or(beat.Table, known.Table)
+		}
+	}
+	if beat.Phase == "" {
+		beat.Phase = phaseOf(activity.GetActivityType().GetName())
+	}
+	return beat
+}
+
+// shardOf reads the number of a shard from the id that its activity has for
+// people, like transform-0003; 0 for an activity that is no shard's.
+func shardOf(activity *workflowpb.PendingActivityInfo) int {
+	switch activity.GetActivityType().GetName() {
+	case task.TransformShardActivity, task.VerifyShardActivity:
+		id := activity.GetActivityId()
+		number, err := strconv.Atoi(id[strings.LastIndexByte(id, '-')+1:])
+		if err == nil {
+			return number
+		}
+	}
+	return 0
+}
+
+// phaseOf is the phase that an activity belongs to by its name:
+// FinishTransform to transform.
+func phaseOf(activity string) task.Phase {
+	for _, phase := range task.Phases {
+		if strings.Contains(strings.ToLower(activity), string(phase)) {
+			return phase
+		}
+	}
+	return task.Phase(strings.ToLower(activity))
+}
+
+// waitingTry is an activity that failed and is tried again by Temporal.
+func waitingTry(activity *workflowpb.PendingActivityInfo, beat task.Heartbeat, now time.Time) task.Failure {
+	failure := task.Failure{Class: task.Transient, Message: "stopped"}
+	if last := failureOf(activity.GetLastFailure()); last != nil {
+		failure = *last
+	}
+	failure.Phase = cmp.Or(failure.Phase, beat.Phase)
+	failure.Table = cmp.Or(failure.Table, beat.Table)
+	if failure.Shard == nil && beat.Shard > 0 {
+		failure.Shard = &beat.Shard
+	}
+	failure.Message += fmt.Sprintf("; try %d", activity.GetAttempt())
+	if next := activity.GetNextAttemptScheduleTime(); next != nil {
+		failure.Message += fmt.Sprintf(" in %s", max(0, next.AsTime().Sub(now)).Round(time.Second))
+	}
+	return failure
+}

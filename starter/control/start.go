@@ -1,0 +1,134 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"godwit/internal/spec"
+	"godwit/internal/task"
+	"godwit/workflows"
+)
+
+// Order is a migration to be started.
+type Order struct {
+	Spec *spec.Spec
+	ID   string // empty for a new one
+	// Unattended starts it although no worker listens.
+	Unattended bool
+}
+
+// Started is a run that has begun.
+type Started struct {
+	ID    string `json:"id"`
+	RunID string `json:"run_id"`
+	URL   string `json:"url"`
+}
+
+// Start starts a migration and returns at once. An id that is taken is an
+// *ExistsError; without a worker it is a *NoWorkerError.
+func (d *Desk) Start(ctx context.Context, order Order) (Started, error) {
+	id, err := d.idFor(ctx, order)
+	if err != nil {
+		return Started{}, err
+	}
+	if !order.Unattended {
+		if err := d.RequireWorker(ctx, d.queue); err != nil {
+			return Started{}, err
+		}
+	}
+	place := placeOf(order.Spec)
+	in := workflows.MigrationInput{Spec: *order.Spec, Ledger: place, Target: place}
+	return d.execute(ctx, id, d.queue, in, "started by "+Operator())
+}
+
+// idFor is a new id, or the one that was asked for, unless it is one that
+// retry continues: Temporal itself would let it begin anew.
+func (d *Desk) idFor(ctx context.Context, order Order) (string, error) {
+	if order.ID == "" {
+		return task.NewID(order.Spec.Kind)
+	}
+	if err := task.CheckID(order.ID); err != nil {
+		return "", err
+	}
+	answer, err := d.glance(ctx, order.ID)
+	var missing *NotFoundError
+	switch {
+	case errors.As(err, &missing):
+		return order.ID, nil
+	case err != nil:
+		return "", err
+	case answer.Open, answer.Status.State == task.Success, answer.Status.State.Resumable():
+		return "", &ExistsError{ID: order.ID, State: answer.Status.State}
+	}
+	return order.ID, nil
+}
+
+// placeOf is the connection that a migration writes to: its ledger is there.
+func placeOf(s *spec.Spec) string {
+	if s.Copy != nil {
+		return s.Copy.Target
+	}
+	return ""
+}
+
+func (d *Desk) execute(ctx context.Context, id, queue string, in workflows.MigrationInput, details string) (Started, error) {
+	s := in.Spec
+	run, err := d.cluster.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID:                                       id,
+		TaskQueue:                                queue,
+		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
+		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
+		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		StaticSummary:                            summary(s, in),
+		StaticDetails:                            details,
+		Memo:                                     map[string]any{nameMemo: s.Name},
+		TypedSearchAttributes: temporal.NewSearchAttributes(
+			temporal.NewSearchAttributeKeyKeyword(task.StateAttribute).ValueSet(string(task.Pending)),
+			temporal.NewSearchAttributeKeyKeyword(task.KindAttribute).ValueSet(string(s.Kind)),
+			temporal.NewSearchAttributeKeyKeyword(task.TargetAttribute).ValueSet(in.Target),
+			temporal.NewSearchAttributeKeyFloat64(task.PercentAttribute).ValueSet(0),
+			temporal.NewSearchAttributeKeyBool(task.AttentionAttribute).ValueSet(false),
+		),
+		Priority: temporal.Priority{PriorityKey: s.Priority},
+	}, task.MigrationWorkflow, in)
+	var exists *serviceerror.WorkflowExecutionAlreadyStarted
+	if errors.As(err, &exists) {
+		return Started{}, d.taken(ctx, id)
+	}
+	if err != nil {
+		return Started{}, d.notSetUp(err)
+	}
+	return Started{ID: id, RunID: run.GetRunID(), URL: d.cluster.Link(id, run.GetRunID())}, nil
+}
+
+// taken says what is there already under an id.
+func (d *Desk) taken(ctx context.Context, id string) error {
+	answer, err := d.glance(ctx, id)
+	if err != nil {
+		return fmt.Errorf("%s is taken by something that is no migration of this namespace; choose another --id", id)
+	}
+	return &ExistsError{ID: id, State: answer.Status.State}
+}
+
+// mostSummary is the longest summary that Temporal shows, in bytes.
+const mostSummary = 200
+
+func summary(s spec.Spec, in workflows.MigrationInput) string {
+	text := string(s.Kind) + " " + s.Name
+	switch {
+	case in.Rollback:
+		text = "roll back " + text
+	case in.Resume:
+		text = "continue " + text
+	}
+	if len(text) > mostSummary {
+		text = text[:mostSummary]
+	}
+	return text
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func newRetryCommand(a *app) *cobra.Command {
+	var (
+		flags       reasonFlags
+		wait, watch bool
+	)
+	cmd := &cobra.Command{
+		Use:     "retry ID",
+		GroupID: groupSteer,
+		Short:   "Continue a failed migration, doing only what is missing",
+		Long: `Continue a migration. One in FAILED or TIMEOUT gets its next run under the same
+id, which finds in the ledger what is done and does only the rest. One that runs
+and waits for another try is told to try now.
+
+Exit codes with --wait and --watch are those of run.`,
+		Example:           `  godwit retry $ID --reason "row 4711 mended" --watch`,
+		Args:              oneID,
+		ValidArgsFunction: a.completeID,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			desk, err := a.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			started, err := desk.Retry(cmd.Context(), args[0], flags.request())
+			if err != nil {
+				return err
+			}
+			return a.started(cmd.Context(), desk, started, args[0], wait, watch)
+		},
+	}
+	flags.add(cmd)
+	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "wait for the end; the exit code tells the state")
+	cmd.Flags().BoolVar(&watch, "watch", false, "show it at work until the end; the exit code tells the state")
+	cmd.MarkFlagsMutuallyExclusive("wait", "watch")
+	return cmd
+}

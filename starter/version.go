@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"godwit/internal/version"
+)
+
+func newVersionCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		GroupID: groupSetUp,
+		Short:   "Print the version of this build",
+		Long:    "Print the version of this build, the commit it was made from, and the Go it was made with.",
+		Example: "  godwit version -o json | jq -r .commit",
+		Args:    nothing,
+		RunE: func(*cobra.Command, []string) error {
+			info := version.Get()
+			return a.print.Document(info, func(w io.Writer) error {
+				_, err := fmt.Fprintln(w, versionText(info))
+				return err
+			})
+		},
+	}
+}
+
+func versionText(i version.Info) string {
+	text := "godwit " + i.Version
+	if i.Commit != "" {
+		text += fmt.Sprintf(", commit %.12s of %s", i.Commit, i.Built)
+	}
+	if i.Modified {
+		text += ", with changes"
+	}
+	return text + ", " + i.Go + ", " + i.Platform
+}

@@ -1,0 +1,63 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"godwit/internal/task"
+)
+
+// Plan writes what a migration would do.
+func Plan(w io.Writer, plan task.Plan, style Style) error {
+	p := page{style: style}
+	p.line(string(plan.Kind), style.paint(bold, plan.Name))
+	p.line("source", plan.Source)
+	p.line("target", plan.Target)
+	p.line("size", fmt.Sprintf("%s, %s, in %s of %s", plural(plan.RowsTotal, "row"), bytes(plan.BytesTotal),
+		plural(int64(plan.Shards), "shard"), plural(int64(len(plan.Tables)), "table")))
+	if plan.Estimate > 0 {
+		p.line("time", "about "+Duration(plan.Estimate))
+	}
+	p.line("advice", plan.Advice)
+	p.planTables(plan.Tables)
+	for _, table := range plan.Tables {
+		p.planColumns(table)
+	}
+	if len(plan.Statements) > 0 {
+		p.heading("SQL, in this order")
+		for _, statement := range plan.Statements {
+			fmt.Fprintln(&p, indented(strings.TrimRight(statement, "; \n")+";", margin))
+		}
+	}
+	if len(plan.Warnings) > 0 {
+		p.heading("warnings")
+		for _, warning := range plan.Warnings {
+			fmt.Fprintf(&p, "%s%s %s\n", margin, style.paint(yellow, "!"), warning)
+		}
+	}
+	_, err := io.WriteString(w, p.String())
+	return err
+}
+
+func (p *page) planTables(tables []task.TablePlan) {
+	p.heading("tables")
+	g := newGrid("SOURCE", "TARGET", "ROWS", "SIZE", "SHARDS", "KEY", "NOTE").right(3, 4, 5)
+	for _, t := range tables {
+		key := strings.Join(t.Key, ", ")
+		if key == "" {
+			key = "none"
+		}
+		g.row(t.Source, t.Target, rows(t.Rows), bytes(t.Bytes), rows(int64(t.Shards)), key, strings.Join(t.Notes, "; "))
+	}
+	p.WriteString(g.String(margin))
+}
+
+func (p *page) planColumns(t task.TablePlan) {
+	p.heading(t.Source + " → " + t.Target)
+	g := newGrid()
+	for _, c := range t.Columns {
+		g.row(c.Source, c.SourceType, "→", c.Target, c.TargetType, c.Note)
+	}
+	p.WriteString(g.String(margin))
+}

@@ -1,0 +1,160 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"godwit/internal/task"
+)
+
+// labelWidth is the width of the column of labels in a status.
+const labelWidth = 10
+
+// Status writes all of a migration's status.
+func Status(w io.Writer, st task.Status, style Style) error {
+	p := page{style: style}
+	p.title(st)
+	p.line("progress", Progress(st))
+	p.line("shards", shards(st.Shards))
+	p.line("waits for", st.WaitingFor)
+	p.line("throttle", throttle(st.Throttle))
+	if st.Changelog.Pending > 0 {
+		p.line("changes", plural(st.Changelog.Pending, "noted change")+" still to be applied")
+	}
+	p.phases(st.Steps)
+	p.running(st.Running)
+	p.failures(st.Failures)
+	p.problem(st)
+	p.verified(st.Verified)
+	p.kept(st)
+	p.gap()
+	p.times(st)
+	p.line("you can", strings.Join(st.Can, " · "))
+	p.line("web ui", st.URL)
+	_, err := io.WriteString(w, p.String())
+	return err
+}
+
+// page is a status on its way to become text.
+type page struct {
+	strings.Builder
+	style Style
+}
+
+func (p *page) gap() { p.WriteByte('\n') }
+
+// line writes a label and what it labels; nothing when there is nothing.
+func (p *page) line(label, value string) {
+	if value == "" {
+		return
+	}
+	value = strings.ReplaceAll(value, "\n", "\n"+strings.Repeat(" ", labelWidth))
+	fmt.Fprintf(p, "%s%s\n", p.style.paint(faint, text.Pad(label, labelWidth, ' ')), value)
+}
+
+func (p *page) heading(title string) {
+	p.gap()
+	fmt.Fprintln(p, p.style.paint(bold, title))
+}
+
+func (p *page) title(st task.Status) {
+	attention := ""
+	if st.Attention {
+		attention = p.style.paint(red, "  needs attention")
+	}
+	state := p.style.State(st.State)
+	if st.Phase != "" {
+		state += " in " + string(st.Phase)
+	}
+	p.line(string(st.Kind), p.style.paint(bold, st.Name))
+	p.line("id", st.ID)
+	p.line("state", state+attention)
+}
+
+// Progress is how far a migration is, on one line.
+func Progress(st task.Status) string {
+	parts := []string{Bar(st.Progress.Percent, 25) + " " + strings.TrimSpace(percent(st.Progress.Percent))}
+	if counted := rowsOf(st.Progress.RowsDone, st.Progress.RowsTotal); counted != "" {
+		parts = append(parts, counted)
+	}
+	if !st.State.Final() && st.Progress.RowsPerSecond > 0 {
+		parts = append(parts, rate(st.Progress.RowsPerSecond))
+	}
+	if left := eta(st.Progress.ETASeconds); left != "" && !st.State.Final() && st.State != task.Paused && st.Progress.Percent > 0 {
+		parts = append(parts, left)
+	}
+	return strings.Join(parts, "   ")
+}
+
+func rowsOf(done, total int64) string {
+	switch {
+	case total > 0:
+		return rows(done) + " of " + rows(total) + " rows"
+	case done > 0:
+		return plural(done, "row")
+	}
+	return ""
+}
+
+func shards(c task.ShardCounts) string {
+	if c.Total == 0 {
+		return ""
+	}
+	parts := []string{fmt.Sprintf("%s of %s done", rows(int64(c.Done)), rows(int64(c.Total)))}
+	for _, part := range []struct {
+		count int
+		word  string
+	}{{c.Running, "running"}, {c.Retrying, "waiting for another try"}, {c.Failed, "failed"}} {
+		if part.count > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", rows(int64(part.count)), part.word))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func throttle(t task.ThrottleStatus) string {
+	var parts []string
+	if t.Holding {
+		parts = append(parts, "holds: "+t.Reason)
+	}
+	if t.RowsPerSecond > 0 {
+		parts = append(parts, "at most "+rate(float64(t.RowsPerSecond)))
+	}
+	if t.Parallel > 0 {
+		parts = append(parts, plural(int64(t.Parallel), "shard")+" at once")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (p *page) times(st task.Status) {
+	if st.StartedAt == nil {
+		return
+	}
+	line := p.style.moment(*st.StartedAt)
+	if st.EndedAt != nil {
+		line += ", ended " + p.style.moment(*st.EndedAt) + ", took " + p.style.between(st.StartedAt, st.EndedAt)
+	} else {
+		line += ", " + p.style.between(st.StartedAt, nil) + " ago"
+	}
+	p.line("started", line)
+}
+
+func (p *page) kept(st task.Status) {
+	if len(st.Kept) == 0 {
+		return
+	}
+	until := ""
+	if st.KeptUntil != nil {
+		until = fmt.Sprintf(" until %s (%s from now)", p.style.moment(*st.KeptUntil), Duration(max(time.Duration(0), st.KeptUntil.Sub(p.style.Now))))
+	}
+	p.heading("kept for a rollback" + until)
+	g := newGrid().right(3)
+	for _, item := range st.Kept {
+		g.row(item.What, item.Where, bytes(item.Bytes), item.Restore)
+	}
+	p.WriteString(g.String(margin))
+}
