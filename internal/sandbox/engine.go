@@ -40,6 +40,8 @@ func find(kind Kind) (engine, error) {
 		return findPostgres()
 	case MariaDB:
 		return findMariaDB(), nil
+	case MySQL:
+		return findMySQL(), nil
 	default:
 		return nil, fmt.Errorf("no sandbox for %q: there are %v", kind, Kinds())
 	}

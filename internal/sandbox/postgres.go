@@ -41,26 +41,13 @@ func postgresPrograms() string {
 		found = append(found, matches...)
 	}
 	if len(found) > 0 {
-		newest := slices.MaxFunc(found, func(a, b string) int { return cmp.Compare(postgresMajor(a), postgresMajor(b)) })
-		return filepath.Dir(newest)
+		return filepath.Dir(newest(found, func(path string) string { return filepath.Base(filepath.Dir(filepath.Dir(path))) }))
 	}
 	initdb, err := exec.LookPath("initdb")
 	if err != nil {
 		return ""
 	}
 	return filepath.Dir(initdb)
-}
-
-// postgresMajor reads the version from a path like /usr/lib/postgresql/15/bin/initdb.
-func postgresMajor(path string) int {
-	var digits []byte
-	for _, c := range []byte(filepath.Base(filepath.Dir(filepath.Dir(path)))) {
-		if c >= '0' && c <= '9' {
-			digits = append(digits, c)
-		}
-	}
-	major, _ := strconv.Atoi(string(digits)) // a folder without a number is the oldest
-	return major
 }
 
 func (e *postgresEngine) program(name string, args ...string) *exec.Cmd {

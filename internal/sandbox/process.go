@@ -71,7 +71,11 @@ func complete(ctx context.Context, cmd *exec.Cmd) error {
 	return nil
 }
 
+// alive is false for the process of a server that was never started, too.
 func (p *process) alive() bool {
+	if p == nil {
+		return false
+	}
 	select {
 	case <-p.done:
 		return false

@@ -13,6 +13,7 @@ type Requirement struct {
 	Kind      Kind
 	Name      string   // what it is, for people
 	Packages  []string // of Debian and its relatives
+	Private   bool     // the packages are unpacked into the user's cache, not installed
 	Elsewhere string   // how it is got without them, as a sentence without a full stop
 }
 
@@ -61,12 +62,18 @@ func requirements(kind Kind) []Requirement {
 			Name: "MariaDB's server (mariadbd, mariadb-install-db)", Packages: []string{"mariadb-server-core"},
 			Elsewhere: "install MariaDB 10.6 or newer so that mariadbd and mariadb-install-db are in PATH",
 		})
-		need(lookPath("mariadb", "mysql") != "", mariadbClient)
+		need(lookPath("mariadb", "mysql") != "", mysqlClient)
+	case MySQL:
+		need(len(findMySQLPrograms().server) > 0, Requirement{
+			Name: "MySQL's server (mysqld, 8 or newer)", Packages: []string{mysqlPackage}, Private: true,
+			Elsewhere: "install MySQL 8 or newer so that its mysqld is in PATH",
+		})
+		need(lookPath("mysql", "mariadb") != "", mysqlClient)
 	}
 	return unmet
 }
 
-var mariadbClient = Requirement{
+var mysqlClient = Requirement{
 	Name: "the MariaDB or MySQL client (mariadb, mysql)", Packages: []string{"mariadb-client-core"},
 	Elsewhere: "install MariaDB's or MySQL's client so that mariadb or mysql is in PATH",
 }

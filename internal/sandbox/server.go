@@ -27,7 +27,7 @@ const (
 )
 
 // Kinds are all engines, in the order in which they are listed to people.
-func Kinds() []Kind { return []Kind{Postgres, MariaDB} }
+func Kinds() []Kind { return []Kind{Postgres, MariaDB, MySQL} }
 
 const (
 	startLimit    = 2 * time.Minute // crash recovery of a benchmark's data included
@@ -149,11 +149,12 @@ func (s *Server) run(ctx context.Context) error {
 // awaitReady asks the server what it is until it tells. Asking ends with the server's process: another program that has
 // the port might take the question and never answer.
 func (s *Server) awaitReady(ctx context.Context) error {
+	ended := s.process.done
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
 		select {
-		case <-s.process.done:
+		case <-ended:
 			cancel()
 		case <-asking.Done():
 		}
@@ -165,7 +166,7 @@ func (s *Server) awaitReady(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-s.process.done:
+		case <-ended:
 			return fmt.Errorf("the server ended by itself (%v)", s.process.state)
 		case <-ctx.Done():
 			return fmt.Errorf("no answer from the server: %w, last: %w", ctx.Err(), err)
@@ -234,7 +235,7 @@ func (s *Server) stop() error {
 }
 
 func (s *Server) halt() error {
-	if s.process == nil || !s.process.alive() {
+	if !s.process.alive() {
 		return nil
 	}
 	if err := killTree(s.process.pid); err != nil {
