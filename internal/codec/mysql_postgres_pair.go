@@ -201,16 +201,17 @@ func fraction(t *engine.Type) int {
 	return t.Fraction
 }
 
-// maxCharacters is the most characters that a MySQL text type holds.
+// maxCharacters is the most characters that a MySQL text type holds, and bytes
+// that a binary one does.
 func maxCharacters(t *engine.Type) int64 {
 	switch t.Base {
-	case "tinytext":
+	case "tinytext", "tinyblob":
 		return 1<<8 - 1
-	case "text":
+	case "text", "blob":
 		return 1<<16 - 1
-	case "mediumtext":
+	case "mediumtext", "mediumblob":
 		return 1<<24 - 1
-	case "longtext":
+	case "longtext", "longblob":
 		return 1<<32 - 1
 	}
 	return t.Length
@@ -290,7 +291,7 @@ func chooseJSON(dst *engine.Type) (string, string) {
 	switch dst.Base {
 	case "json", "jsonb":
 		return dst.Base, ""
-	case "text":
+	case "text", "blob":
 		return "text", ""
 	}
 	return notCertain("jsonb")
