@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
@@ -38,8 +39,6 @@ type world struct {
 	summary           task.VerifySummary
 	took              map[string]time.Duration // by activity
 
-	delays []func()
-
 	mu       sync.Mutex
 	began    time.Time
 	troubles []*trouble
@@ -47,10 +46,8 @@ type world struct {
 	calls    []call
 	records  []task.RecordInput
 	upserts  int
-	started  map[string]int // by activity id
-	ended    map[string]int
-	ghosts   map[string]int // cancelled, but their time has not passed
-	most     int            // shards at once, at the most
+	flights  map[string]*flight // by activity id, the last of each
+	most     int                // shards at once, at the most
 	running  int
 
 	status task.Status
@@ -87,7 +84,7 @@ func newWorld(t *testing.T) *world {
 		in:        MigrationInput{Spec: *s, Ledger: "warehouse", Target: "warehouse: shop"},
 		transform: 8, verify: 4,
 		took: map[string]time.Duration{task.TransformShardActivity: time.Minute, task.VerifyShardActivity: 30 * time.Second},
-		done: map[string]bool{}, started: map[string]int{}, ended: map[string]int{}, ghosts: map[string]int{},
+		done: map[string]bool{}, flights: map[string]*flight{},
 	}
 	w.summary = task.VerifySummary{Mode: "checksum", Tables: 1, Rows: 4000}
 	w.plan = task.PreflightResult{Tables: 1, RowsTotal: 8 * rowsPerShard}
@@ -166,19 +163,11 @@ func (w *world) run() {
 
 func (w *world) register() {
 	Register(w.env)
-	w.env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.started[info.ActivityID]++
-	})
 	w.env.SetOnActivityCanceledListener(func(info *activity.Info) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if w.started[info.ActivityID] > w.ended[info.ActivityID]+w.ghosts[info.ActivityID] {
-			w.ghosts[info.ActivityID]++
-		}
-		if strings.HasSuffix(info.ActivityType.Name, "Shard") {
-			w.running--
+		if f := w.flights[info.ActivityID]; f != nil {
+			w.down(f)
 		}
 	})
 	on(w, task.PreflightActivity, func(_ task.PreflightInput) (task.PreflightResult, error) { return w.plan, nil })
@@ -199,9 +188,6 @@ func (w *world) register() {
 		w.records = append(w.records, in)
 		return struct{}{}, nil
 	})
-	for _, delay := range w.delays {
-		delay()
-	}
 	w.env.OnUpsertTypedSearchAttributes(mock.Anything).Run(func(mock.Arguments) { w.upserts++ }).Return(nil).Maybe()
 }
 
@@ -209,47 +195,70 @@ func (w *world) register() {
 // in what do returns. do is called with the world locked.
 func on[I, R any](w *world, name string, do func(I) (R, error)) {
 	run := func(ctx context.Context, in I) (R, error) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
+		info := activity.GetInfo(ctx)
+		f := &flight{shard: isShard(name)}
+		w.takeOff(info.ActivityID, f)
 		var none R
-		id := activity.GetInfo(ctx).ActivityID
-		w.ended[id]++
-		if w.ghosts[id] > 0 {
-			w.ghosts[id]--
-			return none, temporal.NewCanceledError()
+		if w.took[name] == 0 {
+			return land(w, f, name, in, do)
 		}
-		c := call{name: name, at: w.env.Now().Sub(w.began)}
-		switch in := any(in).(type) {
-		case task.ShardInput:
-			c.shard, c.round = in.Shard, in.Round
-			w.running--
-		case task.PhaseInput:
-			c.phase = in
-		case task.PreflightInput:
-			c.check = in
-		}
-		w.calls = append(w.calls, c)
-		for _, tr := range w.troubles {
-			if tr.activity == name && tr.times != 0 && (tr.shard == 0 || tr.shard == c.shard) {
-				tr.times--
-				return none, tr.err
+		w.env.RegisterDelayedCallback(func() {
+			if f.over {
+				return
 			}
-		}
-		return do(in)
+			result, err := land(w, f, name, in, do)
+			require.NoError(w.t, w.env.CompleteActivity(info.TaskToken, result, err))
+		}, w.took[name])
+		return none, activity.ErrResultPending
 	}
 	w.env.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
-	// The environment wants every registration before the first of these.
-	w.delays = append(w.delays, func() {
-		w.env.OnActivity(name, mock.Anything, mock.Anything).AfterFn(func() time.Duration {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			if strings.HasSuffix(name, "Shard") {
-				w.running++
-				w.most = max(w.most, w.running)
-			}
-			return w.took[name]
-		}).Return(run)
-	})
+}
+
+// flight is a call of an activity that is going on.
+type flight struct{ over, shard bool }
+
+func isShard(activity string) bool { return strings.HasSuffix(activity, "Shard") }
+
+func (w *world) takeOff(id string, f *flight) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.flights[id] = f
+	if f.shard {
+		w.running++
+		w.most = max(w.most, w.running)
+	}
+}
+
+func (w *world) down(f *flight) {
+	if !f.over && f.shard {
+		w.running--
+	}
+	f.over = true
+}
+
+// land ends a call that was not cancelled.
+func land[I, R any](w *world, f *flight, name string, in I, do func(I) (R, error)) (R, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.down(f)
+	c := call{name: name, at: w.env.Now().Sub(w.began)}
+	switch in := any(in).(type) {
+	case task.ShardInput:
+		c.shard, c.round = in.Shard, in.Round
+	case task.PhaseInput:
+		c.phase = in
+	case task.PreflightInput:
+		c.check = in
+	}
+	w.calls = append(w.calls, c)
+	for _, tr := range w.troubles {
+		if tr.activity == name && tr.times != 0 && (tr.shard == 0 || tr.shard == c.shard) {
+			tr.times--
+			var none R
+			return none, tr.err
+		}
+	}
+	return do(in)
 }
 
 func (w *world) work(phase task.Phase, shards int) task.Work {
@@ -304,6 +313,18 @@ func (w *world) count(name string) int {
 	return n
 }
 
+// last is the last call of an activity that was carried through.
+func (w *world) last(name string) call {
+	w.t.Helper()
+	for _, c := range slices.Backward(w.calls) {
+		if c.name == name {
+			return c
+		}
+	}
+	require.Fail(w.t, name+" was not called")
+	return call{}
+}
+
 // recorded are the events that the ledger was told, in order.
 func (w *world) recorded() []string {
 	var events []string
@@ -350,3 +371,20 @@ func mismatch(summary task.VerifySummary) error {
 	return temporal.NewApplicationErrorWithOptions(failure.Message, string(task.Mismatch),
 		temporal.ApplicationErrorOptions{NonRetryable: true, Details: []any{failure, summary}})
 }
+
+func duration(t *testing.T, text string) spec.Duration {
+	t.Helper()
+	d, err := spec.ParseDuration(text)
+	require.NoError(t, err)
+	return d
+}
+
+// rawJSON is an input as somebody typed it.
+func rawJSON(text string) converter.RawValue {
+	return converter.NewRawValue(&commonpb.Payload{
+		Metadata: map[string][]byte{converter.MetadataEncoding: []byte(converter.MetadataEncodingJSON)},
+		Data:     []byte(text),
+	})
+}
+
+func ptr[T any](v T) *T { return &v }
