@@ -15,16 +15,14 @@ func (a *Activities) Preflight(ctx context.Context, in task.PreflightInput) (tas
 	p := newPulse(ctx, task.Preflight, 0)
 	defer p.end()
 	began := time.Now()
-	k, run, m, err := a.open(p.ctx, in.Ref)
+	k, run, _, err := a.open(p.ctx, in.Ref)
 	if err != nil {
 		return task.PreflightResult{}, p.report(err)
 	}
 	p.attach(run)
 	run.Resume = in.Resume
-	if m == nil || m.Undone() {
-		if run.Spec, err = readSpec(in.Spec); err != nil {
-			return task.PreflightResult{}, p.report(err)
-		}
+	if run.Spec, err = readSpec(in.Spec); err != nil {
+		return task.PreflightResult{}, p.report(err)
 	}
 	result, err := guarded(p.ctx, k, run, func(ctx context.Context, k kind.Kind, run *kind.Run) (task.PreflightResult, error) {
 		return k.Preflight(ctx, run)

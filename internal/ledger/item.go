@@ -3,9 +3,10 @@ package ledger
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"godwit/internal/engine"
+	"godwit/internal/fault"
+	"godwit/internal/task"
 )
 
 // Item is one thing that a migration works on: of a copy, a table. Its
@@ -49,13 +50,15 @@ func (l *Ledger) Items(ctx context.Context) ([]Item, error) {
 }
 
 // SetItemState notes how an item stands, in the transaction that made it so.
-func (l *Ledger) SetItemState(ctx context.Context, q engine.Querier, no int, state string) error {
-	n, err := l.store.exec(ctx, q, `update {item} set state = ? where migration = ? and "no" = ?`, state, l.ID, no)
+// When the item does not stand as expected, another attempt or a rollback has
+// been at it: a fault of class superseded, and the caller rolls back.
+func (l *Ledger) SetItemState(ctx context.Context, q engine.Querier, no int, from, to string) error {
+	n, err := l.store.exec(ctx, q, `update {item} set state = ? where migration = ? and "no" = ? and state = ?`, to, l.ID, no, from)
 	if err != nil {
 		return err
 	}
 	if n != 1 {
-		return fmt.Errorf("the ledger has no item %d of migration %s", no, l.ID)
+		return fault.New(task.Superseded, "item %d of migration %s is no longer %s: another attempt has been at it", no, l.ID, from)
 	}
 	return nil
 }

@@ -184,3 +184,30 @@ func (l *Ledger) Reopen(ctx context.Context) error {
 		where migration = ? and state <> ?`, string(ShardPending), l.ID, string(ShardDone))
 	return err
 }
+
+// KillSessions ends the database sessions of all attempts that the ledger
+// knows of.
+func (l *Ledger) KillSessions(ctx context.Context) error {
+	var sessions []string
+	err := l.store.each(ctx, l.store.db, `select session_id from {shard} where migration = ? and session_id is not null and session_id <> ''`,
+		[]any{l.ID}, func(rows engine.Rows) error {
+			var session string
+			err := rows.Scan(&session)
+			sessions = append(sessions, session)
+			return err
+		})
+	for _, session := range sessions {
+		if err == nil {
+			err = l.store.db.KillSession(ctx, session)
+		}
+	}
+	return err
+}
+
+// Fence raises the epoch of every shard, so that no attempt that is alive
+// somewhere can commit anything after this transaction.
+func (l *Ledger) Fence(ctx context.Context, tx engine.Querier) error {
+	_, err := l.store.exec(ctx, tx, `update {shard} set epoch = epoch + 1, state = ?, session_id = null, updated_at = {now} where migration = ?`,
+		string(ShardPending), l.ID)
+	return err
+}

@@ -98,6 +98,16 @@ func (l *Ledger) Start(ctx context.Context, m Migration, claims []string, items 
 	return err
 }
 
+// SetSpec replaces the spec by one that means the same work.
+func (l *Ledger) SetSpec(ctx context.Context, spec json.RawMessage) error {
+	text, err := encode(spec)
+	if err != nil {
+		return err
+	}
+	_, err = l.store.exec(ctx, l.store.db, "update {migration} set spec = ?, updated_at = {now} where id = ?", text, l.ID)
+	return err
+}
+
 // SetPhase notes that a phase has begun or goes on.
 func (l *Ledger) SetPhase(ctx context.Context, state task.State, phase task.Phase) error {
 	_, err := l.store.exec(ctx, l.store.db, `update {migration} set state = ?, phase = ?, updated_at = {now}, ended_at = null, error = null

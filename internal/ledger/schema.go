@@ -9,6 +9,9 @@ import (
 	"godwit/internal/task"
 )
 
+// Schema is where the ledger's tables are on PostgreSQL.
+const Schema = "godwit"
+
 // upgrades are the versions of the ledger's schema, from 1: version n is
 // reached by running upgrades[n-1] on version n-1. A published one is never
 // changed; a further one is appended.
@@ -118,7 +121,7 @@ func (s *Store) ensureSchema(ctx context.Context) error {
 // schemaVersion returns 0 when there is no ledger yet, and refuses one that a
 // newer Godwit has upgraded.
 func (s *Store) schemaVersion(ctx context.Context) (int, error) {
-	schema, table := "godwit", "schema_version"
+	schema, table := Schema, "schema_version"
 	where := "table_schema = ?"
 	if s.db.Dialect() == engine.MySQLDialect {
 		schema, table = "", "_godwit_schema_version"

@@ -25,8 +25,10 @@ type item struct {
 	// Create says that Godwit makes the table; otherwise it uses what is there.
 	Create bool `json:"create"`
 	// Replace says that a table with rows is there, which is set aside first.
-	Replace bool     `json:"replace,omitempty"`
-	Notes   []string `json:"notes,omitempty"`
+	Replace bool `json:"replace,omitempty"`
+	// MakeSchema says that the table's schema is not there yet.
+	MakeSchema bool     `json:"make_schema,omitempty"`
+	Notes      []string `json:"notes,omitempty"`
 
 	state itemState
 }

@@ -2,7 +2,6 @@ package copydb
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"godwit/internal/engine"
@@ -78,10 +77,7 @@ func bySize(items []*item) []*item {
 	return sorted
 }
 
-// sortedShards are the transform shards of one table.
+// shardsOf are the transform shards of one table.
 func shardsOf(shards []ledger.Shard, table string) []ledger.Shard {
 	return slices.DeleteFunc(slices.Clone(shards), func(s ledger.Shard) bool { return s.Table != table })
 }
-
-// raw makes the JSON of a shard's definition.
-func raw(v any) (json.RawMessage, error) { return json.Marshal(v) }

@@ -1,10 +1,13 @@
 package copydb
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"godwit/internal/engine"
 	"godwit/internal/engine/postgres"
@@ -193,30 +196,54 @@ func shortKey(k engine.Key) string {
 
 // explain finds the row that the target has refused.
 func (w *shardCopy) explain(ctx context.Context, r *chunkReader, cause error) error {
-	refused, ok := postgres.Refused(cause)
-	if !ok {
+	var refusal *pgconn.PgError
+	if class, known := postgres.Classify(cause); !known || class != task.Data || !errors.As(cause, &refusal) {
 		return cause
 	}
-	bounds, known := w.chunkBounds(r)
-	if !known || refused.Line == 0 {
-		return fault.About(w.item.target(), task.Data, "%s → %s, in the rows %s: %w", w.item.source(), w.item.target(), bounds, cause)
+	d := postgres.Describe(refusal)
+	bounds, keyed := w.chunkBounds(r)
+	if !keyed || d.Line == 0 {
+		return fault.About(w.item.target(), task.Data, "%s → %s, in the rows %s: %w%s", w.item.source(), w.item.target(), bounds, cause, detail(d))
 	}
-	sel := w.item.sourceSelect(bounds)
-	sel.Limit, sel.Offset = 1, refused.Line-1
-	stream, err := w.dbs.from.Stream(ctx, sel)
+	raw, err := w.sourceRow(ctx, bounds, d.Line)
 	if err != nil {
 		return errors.Join(cause, err)
 	}
-	defer stream.Close() //nolint:errcheck // the row is only shown
-	raw, err := stream.Next()
-	if err != nil {
-		return errors.Join(cause, err)
-	}
-	columns, err := w.dbs.to.RefusedColumns(ctx, w.item.Target.Name, refused)
-	if err != nil {
-		return errors.Join(cause, err)
+	columns := []string{d.Column}
+	if d.Column == "" {
+		if columns, err = w.dbs.to.ConstraintColumns(ctx, w.item.Target.Name, d.Constraint); err != nil {
+			return errors.Join(cause, err)
+		}
 	}
 	return fault.About(w.item.target(), task.Data, "%s, row %s%s: refused by %s: %w", w.item.source(), w.item.keyText(raw), w.item.valuesText(raw, columns), w.item.target(), cause)
+}
+
+// sourceRow reads the row at a line of a chunk again.
+func (w *shardCopy) sourceRow(ctx context.Context, bounds engine.Range, line int64) ([][]byte, error) {
+	sel := w.item.sourceSelect(bounds)
+	sel.Limit, sel.Offset = 1, line-1
+	stream, err := w.dbs.from.Stream(ctx, sel)
+	if err != nil {
+		return nil, err
+	}
+	defer stream.Close() //nolint:errcheck // Next tells
+	row, err := stream.Next()
+	if err != nil {
+		return nil, fmt.Errorf("the row at line %d after %s cannot be read again: %w", line, bounds.After, err)
+	}
+	// The slices are the stream's.
+	kept := make([][]byte, len(row))
+	for i, value := range row {
+		kept[i] = bytes.Clone(value)
+	}
+	return kept, nil
+}
+
+func detail(d postgres.Description) string {
+	if d.Detail == "" {
+		return ""
+	}
+	return ": " + d.Detail
 }
 
 // chunkBounds are those of the chunk that is being loaded. Its end may not be

@@ -1,0 +1,330 @@
+package ledger_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"godwit/internal/engine"
+	"godwit/internal/engine/postgres"
+	"godwit/internal/fault"
+	"godwit/internal/ledger"
+	"godwit/internal/sandbox"
+	"godwit/internal/sandbox/sandboxtest"
+	"godwit/internal/task"
+)
+
+// TestLedger runs on one real server; every scenario has a migration of its own.
+func TestLedger(t *testing.T) {
+	ctx := context.Background()
+	s := sandboxtest.Start(t, sandbox.Postgres, sandbox.Options{Databases: []string{"ledger"}})
+	pool, err := pgxpool.New(ctx, s.URL("ledger"))
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	db := postgres.New(pool)
+
+	t.Run("TwoWorkersThatOpenItAtOnceMakeItOnce", func(t *testing.T) {
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				_, err := ledger.Open(ctx, db, "worker")
+				require.NoError(t, err)
+			})
+		}
+		wg.Wait()
+	})
+	store, err := ledger.Open(ctx, db, "worker-1")
+	require.NoError(t, err)
+	for name, scenario := range map[string]func(*testing.T, *ledger.Store, *postgres.Server){
+		"WhatIsWrittenComesBackAsItWas":                    comesBack,
+		"AChunkCountsOnceWhenAnotherAttemptHasTakenOver":   zombieChunk,
+		"TheSessionOfThePredecessorEnds":                   predecessorEnds,
+		"ASecondMigrationOfATableIsRefusedByName":          secondClaim,
+		"ManyThatClaimAtOnceLeaveOneHolder":                claimRace,
+		"FruitlessAttemptsAreUsedUpAndProgressGivesNew":    attempts,
+		"WhatIsAlreadyDoneIsNotClaimedAgain":               doneIsDone,
+		"AFencedShardTakesNothingMore":                     fenced,
+		"AnUndoneMigrationsIdCanBeUsedAgain":               reused,
+		"AChangedFingerprintSaysWhatChanged":               fingerprints,
+		"TextThatPostgresCannotHoldIsStillNoted":           oddText,
+		"ALedgerOfANewerVersionIsRefused":                  newer,
+		"AnItemThatAnotherAttemptHasMovedOnIsNotMovedOver": itemMoved,
+	} {
+		t.Run(name, func(t *testing.T) { scenario(t, store, db) })
+	}
+}
+
+// begin starts a migration with one table and n shards.
+func begin(t *testing.T, store *ledger.Store, n int) *ledger.Ledger {
+	t.Helper()
+	ctx := context.Background()
+	l := store.Migration(t.Name())
+	items := []ledger.Item{{No: 1, Name: "public.t", State: "planned", Definition: json.RawMessage(`{"a": 1}`)}}
+	require.NoError(t, l.Start(ctx, ledger.Migration{Kind: task.Copy, Name: "test", Spec: json.RawMessage(`{"kind":"copy"}`),
+		Fingerprint: ledger.Fingerprint{"the spec": "1"}, Version: "v0"}, []string{t.Name()}, items))
+	shards := make([]ledger.Shard, n)
+	for i := range shards {
+		shards[i] = ledger.Shard{No: i + 1, Table: "public.t", Part: i + 1, Parts: n, RowsEstimate: 10}
+	}
+	require.NoError(t, l.PlanShards(ctx, task.Transform, shards))
+	return l
+}
+
+func number(n string) engine.Key { return engine.Key{{Kind: engine.NumberKey, Value: n}} }
+
+func input(shard int) task.ShardInput { return task.ShardInput{Phase: task.Transform, Shard: shard} }
+
+// advance writes a chunk as an attempt does.
+func advance(t *testing.T, db *postgres.Server, lease *ledger.Lease, p ledger.Progress) error {
+	t.Helper()
+	tx, err := db.Begin(context.Background())
+	require.NoError(t, err)
+	defer tx.Rollback(context.Background()) //nolint:errcheck // after Commit it does nothing
+	if err := lease.Advance(context.Background(), tx, p); err != nil {
+		return err
+	}
+	require.NoError(t, tx.Commit(context.Background()))
+	lease.Committed(p)
+	return nil
+}
+
+func comesBack(t *testing.T, store *ledger.Store, db *postgres.Server) {
+	ctx := context.Background()
+	l := begin(t, store, 0)
+	key := engine.Key{{Kind: engine.TextKey, Value: "中文 ' \" \\ 😀"}, {Kind: engine.BytesKey, Value: "\x00\xff"}, {Kind: engine.NumberKey, Value: "18446744073709551615"}}
+	require.NoError(t, l.DropShards(ctx, task.Transform))
+	require.NoError(t, l.PlanShards(ctx, task.Transform, []ledger.Shard{{No: 1, Table: "public.t", Part: 1, Parts: 1,
+		Range: engine.Range{After: key}, Definition: json.RawMessage(`{"x": true}`), RowsEstimate: 7}}))
+	lease, err := l.ClaimShard(ctx, input(1), "")
+	require.NoError(t, err)
+	require.NoError(t, advance(t, db, lease, ledger.Progress{Checkpoint: key, Rows: 3, Bytes: 30, Digest: map[string]int{"rows": 3}}))
+	shards, err := l.Shards(ctx, task.Transform)
+	require.NoError(t, err)
+	require.Len(t, shards, 1)
+	require.Equal(t, key, shards[0].Range.After)
+	require.Nil(t, shards[0].Range.Until)
+	require.Equal(t, key, shards[0].Checkpoint)
+	require.EqualValues(t, 3, shards[0].Rows)
+	require.JSONEq(t, `{"x": true}`, string(shards[0].Definition))
+	require.JSONEq(t, `{"rows": 3}`, string(shards[0].Digest))
+
+	m, err := l.Load(ctx)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"kind":"copy"}`, string(m.Spec))
+	require.Equal(t, task.Running, m.State)
+	no := 3
+	require.NoError(t, l.SetState(ctx, task.Failed, task.Transform, &task.Failure{Class: task.Data, Message: "bad", Shard: &no}))
+	m, err = l.Load(ctx)
+	require.NoError(t, err)
+	require.Equal(t, "bad", m.Error.Message)
+	require.NotNil(t, m.EndedAt)
+	limit := int64(5)
+	require.NoError(t, l.SetThrottle(ctx, task.ThrottleSettings{RowsPerSecond: &limit}))
+	set, err := l.Throttle(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 5, *set.RowsPerSecond)
+	require.NoError(t, l.PutBackup(ctx, db, ledger.Backup{No: 1, BackupItem: task.BackupItem{What: "table", Where: "aside", Bytes: 9, Restore: "move it"}}))
+	status, err := l.Status(ctx)
+	require.NoError(t, err)
+	require.Equal(t, "aside", status.Kept[0].Where)
+	require.True(t, status.Attention)
+	unknown, err := store.Migration("nobody").Load(ctx)
+	require.NoError(t, err)
+	require.Nil(t, unknown)
+}
+
+func zombieChunk(t *testing.T, store *ledger.Store, db *postgres.Server) {
+	ctx := context.Background()
+	l := begin(t, store, 1)
+	zombie, err := l.ClaimShard(ctx, input(1), "")
+	require.NoError(t, err)
+	require.NoError(t, advance(t, db, zombie, ledger.Progress{Checkpoint: number("10"), Rows: 10}))
+	heir, err := l.ClaimShard(ctx, input(1), "")
+	require.NoError(t, err)
+	require.Equal(t, number("10"), heir.Checkpoint)
+	err = advance(t, db, zombie, ledger.Progress{Checkpoint: number("20"), Rows: 10})
+	require.Equal(t, task.Superseded, fault.Of(err).Class)
+	require.NoError(t, advance(t, db, heir, ledger.Progress{Checkpoint: number("20"), Rows: 10, Done: true}))
+	shards, err := l.Shards(ctx, task.Transform)
+	require.NoError(t, err)
+	require.EqualValues(t, 20, shards[0].Rows)
+	require.Equal(t, ledger.ShardDone, shards[0].State)
+	_, err = zombie.Fail(ctx, &task.Failure{Class: task.Data, Message: "too late"}, 3)
+	require.Equal(t, task.Superseded, fault.Of(err).Class)
+}
+
+func predecessorEnds(t *testing.T, store *ledger.Store, db *postgres.Server) {
+	ctx := context.Background()
+	l := begin(t, store, 1)
+	conn, err := db.Acquire(ctx)
+	require.NoError(t, err)
+	defer conn.Destroy()
+	zombie, err := l.ClaimShard(ctx, input(1), conn.Session())
+	require.NoError(t, err)
+	tx, err := conn.Begin(ctx)
+	require.NoError(t, err)
+	require.NoError(t, zombie.Advance(ctx, tx, ledger.Progress{Checkpoint: number("10"), Rows: 10})) // it holds the row's lock now
+	heir, err := l.ClaimShard(ctx, input(1), "")
+	require.NoError(t, err, "a frozen predecessor does not stand in the way")
+	require.Nil(t, heir.Checkpoint)
+	require.Error(t, tx.Commit(ctx), "its session is gone")
+}
+
+func secondClaim(t *testing.T, store *ledger.Store, _ *postgres.Server) {
+	ctx := context.Background()
+	begin(t, store, 1)
+	other := store.Migration("other-" + t.Name())
+	err := other.Start(ctx, ledger.Migration{Kind: task.Copy, Spec: json.RawMessage(`{}`), Fingerprint: ledger.Fingerprint{}}, []string{"free", t.Name()}, nil)
+	require.ErrorContains(t, err, t.Name()+" is being migrated by "+t.Name())
+	require.Equal(t, task.Config, fault.Of(err).Class)
+	m, err := other.Load(ctx)
+	require.NoError(t, err)
+	require.Nil(t, m, "nothing of it was written")
+	require.NoError(t, store.Migration(t.Name()).Release(ctx))
+	require.NoError(t, other.Start(ctx, ledger.Migration{Kind: task.Copy, Spec: json.RawMessage(`{}`), Fingerprint: ledger.Fingerprint{}}, []string{"free", t.Name()}, nil))
+}
+
+func claimRace(t *testing.T, store *ledger.Store, _ *postgres.Server) {
+	ctx := context.Background()
+	const rivals = 8
+	errs := make([]error, rivals)
+	var wg sync.WaitGroup
+	for i := range rivals {
+		wg.Go(func() {
+			errs[i] = store.Migration(t.Name()+string(rune('a'+i))).Start(ctx, ledger.Migration{Kind: task.Copy, Spec: json.RawMessage(`{}`), Fingerprint: ledger.Fingerprint{}}, []string{t.Name()}, nil)
+		})
+	}
+	wg.Wait()
+	won := 0
+	for _, err := range errs {
+		if err == nil {
+			won++
+			continue
+		}
+		require.ErrorContains(t, err, "is being migrated by")
+	}
+	require.Equal(t, 1, won)
+}
+
+func attempts(t *testing.T, store *ledger.Store, db *postgres.Server) {
+	ctx := context.Background()
+	l := begin(t, store, 1)
+	lost := &task.Failure{Class: task.Transient, Message: "lost"}
+	fail := func(progress bool, f *task.Failure) bool {
+		lease, err := l.ClaimShard(ctx, input(1), "")
+		require.NoError(t, err)
+		if progress {
+			require.NoError(t, advance(t, db, lease, ledger.Progress{Rows: 1}))
+		}
+		exhausted, err := lease.Fail(ctx, f, 3)
+		require.NoError(t, err)
+		return exhausted
+	}
+	require.False(t, fail(false, lost))
+	require.False(t, fail(false, lost))
+	require.False(t, fail(true, lost), "progress gives new attempts")
+	require.False(t, fail(false, lost))
+	require.True(t, fail(false, lost), "three in a row without progress")
+	round := input(1)
+	round.Round = 1
+	lease, err := l.ClaimShard(ctx, round, "")
+	require.NoError(t, err)
+	require.Zero(t, lease.Fruitless, "a new round gives new attempts")
+	require.True(t, fail(false, &task.Failure{Class: task.Data, Message: "bad value"}), "bad data does not get better")
+	for range 5 {
+		require.False(t, fail(false, &task.Failure{Class: task.Stopping, Message: "worker stops"}), "a stopping worker costs nothing")
+	}
+}
+
+func doneIsDone(t *testing.T, store *ledger.Store, db *postgres.Server) {
+	ctx := context.Background()
+	l := begin(t, store, 2)
+	lease, err := l.ClaimShard(ctx, input(1), "")
+	require.NoError(t, err)
+	require.NoError(t, advance(t, db, lease, ledger.Progress{Rows: 5, Done: true}))
+	again, err := l.ClaimShard(ctx, input(1), "")
+	require.NoError(t, err)
+	require.Equal(t, ledger.ShardDone, again.State)
+	require.Equal(t, lease.Epoch, again.Epoch)
+	require.NoError(t, l.PlanShards(ctx, task.Transform, []ledger.Shard{{No: 1, Table: "x"}}))
+	work, err := l.Work(ctx, task.Transform)
+	require.NoError(t, err)
+	require.Equal(t, 2, work.Shards, "planning again changes nothing")
+	require.Equal(t, []int{2}, work.Open)
+	require.Equal(t, []string{"public.t 2/2"}, work.Labels)
+	require.EqualValues(t, 15, work.RowsTotal)
+}
+
+func fenced(t *testing.T, store *ledger.Store, db *postgres.Server) {
+	ctx := context.Background()
+	l := begin(t, store, 1)
+	lease, err := l.ClaimShard(ctx, input(1), "")
+	require.NoError(t, err)
+	require.NoError(t, l.Fence(ctx, db))
+	require.Equal(t, task.Superseded, fault.Of(advance(t, db, lease, ledger.Progress{Rows: 1})).Class)
+}
+
+func reused(t *testing.T, store *ledger.Store, db *postgres.Server) {
+	ctx := context.Background()
+	l := begin(t, store, 2)
+	require.NoError(t, l.PutBackup(ctx, db, ledger.Backup{No: 1}))
+	require.NoError(t, l.Note(ctx, task.Event{What: "first run"}))
+	require.NoError(t, l.SetState(ctx, task.Cancelled, task.Transform, nil))
+	m, err := l.Load(ctx)
+	require.NoError(t, err)
+	require.True(t, m.Undone())
+	l = begin(t, store, 1)
+	shards, err := l.Shards(ctx, task.Transform)
+	require.NoError(t, err)
+	require.Len(t, shards, 1)
+	backups, err := l.Backups(ctx)
+	require.NoError(t, err)
+	require.Empty(t, backups)
+	events, err := l.Events(ctx, 0, 10)
+	require.NoError(t, err)
+	require.Len(t, events, 1, "the audit trail stays")
+}
+
+func fingerprints(t *testing.T, _ *ledger.Store, _ *postgres.Server) {
+	f := ledger.Fingerprint{"the spec": "1", "table shop.orders": "a", "table shop.gone": "b"}
+	require.NoError(t, f.Compare(ledger.Fingerprint{"the spec": "1", "table shop.orders": "a", "table shop.gone": "b"}))
+	err := f.Compare(ledger.Fingerprint{"the spec": "1", "table shop.orders": "x"})
+	require.ErrorContains(t, err, "table shop.gone, table shop.orders")
+	require.NotContains(t, err.Error(), "the spec")
+}
+
+func oddText(t *testing.T, store *ledger.Store, _ *postgres.Server) {
+	ctx := context.Background()
+	l := begin(t, store, 0)
+	require.NoError(t, l.Note(ctx, task.Event{What: "odd", Detail: "nul \x00 and \xff", Error: &task.Failure{Class: task.Data, Message: "a\x00b"}}))
+	events, err := l.Events(ctx, 0, 10)
+	require.NoError(t, err)
+	require.Equal(t, "nul \ufffd and \ufffd", events[0].Detail)
+	require.Equal(t, "a\ufffdb", events[0].Error.Message)
+	require.Equal(t, "worker-1", events[0].Owner)
+}
+
+func newer(t *testing.T, store *ledger.Store, db *postgres.Server) {
+	ctx := context.Background()
+	_, err := db.Exec(ctx, "insert into godwit.schema_version values (99, now())")
+	require.NoError(t, err)
+	_, err = ledger.Open(ctx, db, "worker")
+	require.ErrorContains(t, err, "use the newer Godwit")
+	_, err = db.Exec(ctx, "delete from godwit.schema_version where version = 99")
+	require.NoError(t, err)
+}
+
+func itemMoved(t *testing.T, store *ledger.Store, db *postgres.Server) {
+	ctx := context.Background()
+	l := begin(t, store, 0)
+	require.NoError(t, l.SetItemState(ctx, db, 1, "planned", "ready"))
+	require.Equal(t, task.Superseded, fault.Of(l.SetItemState(ctx, db, 1, "planned", "ready")).Class)
+	items, err := l.Items(ctx)
+	require.NoError(t, err)
+	require.Equal(t, "ready", items[0].State)
+	require.JSONEq(t, `{"a": 1}`, string(items[0].Definition))
+}
