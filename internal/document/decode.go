@@ -10,6 +10,14 @@ import (
 // NotYet is what is said about a field or a value of a later version.
 const NotYet = "not supported by this version yet"
 
+// DecodeMap reads a mapping with any names into the map that the target points
+// to.
+func (n *Node) DecodeMap(target any) Mistakes {
+	var d decoder
+	d.mapping(n, "", reflect.ValueOf(target).Elem())
+	return n.Locate(d.found)
+}
+
 // Decode reads a mapping's fields into the structs that the targets point to:
 // each field into the first one that has it. What the document does not
 // mention stays as it is. The targets are complete only when there is no
@@ -57,16 +65,18 @@ func (d *decoder) structs(n *Node, path string, structs ...reflect.Value) {
 		at := &Node{file: n.file, line: e.line, column: e.column}
 		home, is := homes[e.key]
 		switch first := seen[e.key]; {
+		case !is && slices.Contains(postponed, e.key):
+			d.fail(at, here, NotYet)
+		case !is && n.concealed: // whoever put a secret into braces made it a name
+			d.fail(at, path, "has an unknown field here; %s", Suggest(e.key, known))
+		case !is:
+			d.fail(at, here, "unknown field; %s", Suggest(e.key, known))
 		case first != nil && first.line > 0:
 			d.fail(at, here, "given twice, the first time on line %d", first.line)
 		case first != nil:
 			d.fail(at, here, "given twice")
-		case is:
-			d.value(e.value, here, home)
-		case slices.Contains(postponed, e.key):
-			d.fail(at, here, NotYet)
 		default:
-			d.fail(at, here, "unknown field; %s", Suggest(e.key, known))
+			d.value(e.value, here, home)
 		}
 		seen[e.key] = e
 	}

@@ -99,7 +99,7 @@ func TestTheNearestNameIsOneThatIsReallyNear(t *testing.T) {
 	valid := []string{"tables", "target", "timeouts", "to", "source_after"}
 	for name, want := range map[string]string{
 		"tabels": "tables", "Tables": "tables", "table": "tables", "timeout": "timeouts", "source-after": "source_after",
-		"sourceafter": "source_after", "x": "", "database": "", "": "", "columns": "",
+		"sourceafter": "source_after", "x": "", "tim": "timeouts", "ta": "to", "tar": "target", "database": "", "": "", "columns": "",
 	} {
 		require.Equal(t, want, Nearest(name, valid), name)
 	}

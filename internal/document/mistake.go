@@ -71,6 +71,11 @@ func (m Mistakes) Under(field string) bool {
 	})
 }
 
+// Within tells whether a mistake is known of a field or of any part of it.
+func (m Mistakes) Within(field string) bool {
+	return slices.ContainsFunc(m, func(one Mistake) bool { return Mistakes{{Field: field}}.Under(one.Field) })
+}
+
 // Sorted are the mistakes in the order of the document.
 func (m Mistakes) Sorted() Mistakes {
 	slices.SortStableFunc(m, func(a, b Mistake) int {

@@ -1,7 +1,6 @@
 package document
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -29,6 +28,7 @@ type Node struct {
 
 	file         string
 	line, column int
+	concealed    bool // not to be repeated
 	items        []*Node
 	entries      []entry
 }
@@ -60,6 +60,18 @@ func (n *Node) Fields() []string {
 		names[i] = e.key
 	}
 	return names
+}
+
+// AtName is a mistake at the place of a field's name that does not repeat it.
+func (n *Node) AtName(name, text string) Mistake {
+	m := Mistake{File: n.file, Line: n.line, Column: n.column, Text: text}
+	for _, e := range n.entries {
+		if e.key == name {
+			m.Line, m.Column = e.line, e.column
+			break
+		}
+	}
+	return m
 }
 
 // Position is file:line:column, or as much of it as is known.
@@ -115,6 +127,9 @@ func (n *Node) String() string {
 	case Null:
 		return "nothing"
 	case Text:
+		if n.concealed {
+			return "text"
+		}
 		return strconv.Quote(n.Text)
 	case List:
 		return "a list"
@@ -123,6 +138,9 @@ func (n *Node) String() string {
 	case Boolean:
 		return n.Text
 	default:
-		return fmt.Sprintf("the number %s", n.Text)
+		if n.concealed {
+			return "a number"
+		}
+		return "the number " + n.Text
 	}
 }

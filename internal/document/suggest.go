@@ -28,6 +28,17 @@ func Nearest(name string, valid []string) string {
 			best, near = distance, candidate
 		}
 	}
+	if near != "" || len(name) < 3 {
+		return near
+	}
+	for _, candidate := range valid {
+		if strings.HasPrefix(fold(candidate), fold(name)) {
+			if near != "" {
+				return "" // it may be either
+			}
+			near = candidate
+		}
+	}
 	return near
 }
 

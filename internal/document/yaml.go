@@ -20,16 +20,25 @@ const maxDepth = 64
 
 // ReadYAML reads a file that holds one YAML document, a mapping. The name is
 // for the mistakes.
-func ReadYAML(file string, data []byte) (_ *Node, err error) {
-	r := &yamlReader{file: file, anchors: map[string]*Node{}}
+func ReadYAML(file string, data []byte) (*Node, error) {
+	return readYAML(&yamlReader{file: file, anchors: map[string]*Node{}}, data)
+}
+
+// ReadSecretYAML is ReadYAML for a file that may hold secrets, also in the
+// wrong place: mistakes describe a value without repeating it.
+func ReadSecretYAML(file string, data []byte) (*Node, error) {
+	return readYAML(&yamlReader{file: file, anchors: map[string]*Node{}, concealed: true}, data)
+}
+
+func readYAML(r *yamlReader, data []byte) (_ *Node, err error) {
 	// The parser is another project's and files come from people: whatever it
 	// stumbles over is wrong with the file, and no reason for a crash.
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = Mistakes{{File: file, Line: 1, Column: 1, Text: fmt.Sprintf("not readable as YAML: %v", cause)}}
+			err = Mistakes{{File: r.file, Line: 1, Column: 1, Text: fmt.Sprintf("not readable as YAML: %v", cause)}}
 		}
 	}()
-	if m := notUTF8(file, data); m != nil {
+	if m := notUTF8(r.file, data); m != nil {
 		return nil, m
 	}
 	parsed, err := parser.ParseBytes(bytes.TrimPrefix(data, []byte("\ufeff")), 0, parser.AllowDuplicateMapKey())
@@ -65,10 +74,11 @@ func notUTF8(file string, data []byte) error {
 }
 
 type yamlReader struct {
-	file    string
-	anchors map[string]*Node
-	depth   int
-	found   Mistakes
+	file      string
+	concealed bool
+	anchors   map[string]*Node
+	depth     int
+	found     Mistakes
 }
 
 func (r *yamlReader) mistake(at *Node, format string, args ...any) Mistake {
@@ -127,16 +137,20 @@ func (r *yamlReader) place(n ast.Node) *Node {
 	case *ast.MappingValueNode:
 		return r.place(m.Key)
 	}
-	placed := &Node{file: r.file, line: 1, column: 1}
+	placed := r.empty()
 	if t := n.GetToken(); t != nil && t.Position != nil {
 		placed.line, placed.column = t.Position.Line, max(t.Position.Column, 1)
 	}
 	return placed
 }
 
+func (r *yamlReader) empty() *Node {
+	return &Node{file: r.file, line: 1, column: 1, concealed: r.concealed}
+}
+
 func (r *yamlReader) node(source ast.Node) *Node {
 	if source == nil {
-		return &Node{file: r.file, line: 1, column: 1}
+		return r.empty()
 	}
 	n := r.place(source)
 	if r.depth++; r.depth > maxDepth {
@@ -171,7 +185,7 @@ func (r *yamlReader) node(source ast.Node) *Node {
 		return r.alias(y, n)
 	case *ast.TagNode:
 		r.add(source, "%s begins a YAML tag, and tags are not used here: text that begins with ! must stand in quotes",
-			y.GetToken().Value)
+			r.repeat(y.GetToken().Value))
 	default:
 		r.add(source, "%s is not used here", strings.ToLower(source.Type().String()))
 	}
@@ -211,6 +225,13 @@ func (r *yamlReader) alias(y *ast.AliasNode, n *Node) *Node {
 	if known := r.anchors[name]; known != nil {
 		return known
 	}
-	r.add(y, "*%s stands for an anchor &%s, and there is none: text that begins with * must stand in quotes", name, name)
+	r.add(y, "%s stands for an anchor, and there is none of that name: text that begins with * must stand in quotes", r.repeat("*"+name))
 	return n
+}
+
+func (r *yamlReader) repeat(text string) string {
+	if r.concealed {
+		return "this"
+	}
+	return text
 }

@@ -86,7 +86,7 @@ func TestEveryMistakeIsNamedWithItsPlaceAndRemedy(t *testing.T) {
 		{"bad syntax", good + "tables: [a, b\nname: x\n", `s.yaml:5:1: not valid YAML: ',' or ']' must be specified`},
 		{"bad indentation", good + "shards:\n  rows: 10\n parallel: 1\n", `s.yaml:6:2: not valid YAML: value is not allowed in this context`},
 		{"a star out of quotes", good + "tables:\n  - *.orders\n",
-			`s.yaml:5:5: *.orders stands for an anchor &.orders, and there is none: text that begins with * must stand in quotes`},
+			`s.yaml:5:5: *.orders stands for an anchor, and there is none of that name: text that begins with * must stand in quotes`},
 		{"only a star", good + "tables:\n  - *\n",
 			`s.yaml:5:5: not valid YAML: undefined alias name; text that begins with * must stand in quotes`},
 		{"an exclamation mark out of quotes", good + "tables:\n  - shop.*\n  - !shop.tmp_*\n",
@@ -154,7 +154,7 @@ func TestEveryMistakeIsNamedWithItsPlaceAndRemedy(t *testing.T) {
 		{"no source", "kind: copy\ntarget: b\n", `s.yaml:1:1: field "source": is missing`},
 		{"neither source nor target", "# a copy\nkind: copy\n",
 			"s.yaml:2:1: field \"source\": is missing\n" + `s.yaml:2:1: field "target": is missing`},
-		{"the same connection twice", "kind: copy\nsource: shop\ntarget: SHOP\n",
+		{"the same connection twice", "kind: copy\nsource: my-shop\ntarget: MY_SHOP\n",
 			`s.yaml:3:9: field "target": is the same connection as the source: a copy goes from one to another`},
 		{"a connection with a blank", "kind: copy\nsource: my shop\ntarget: b\n",
 			`s.yaml:2:9: field "source": must be the name of a connection, of letters, digits, _ and -`},
@@ -247,7 +247,7 @@ func TestWhatPeopleWriteIsAccepted(t *testing.T) {
 
 func TestAnAliasThatContainsItselfIsAMistake(t *testing.T) {
 	_, err := Parse("s.yaml", []byte(good+"retry: &r\n  delay: *r\n"))
-	require.EqualError(t, err, "s.yaml:5:10: *r stands for an anchor &r, and there is none: text that begins with * must stand in quotes")
+	require.EqualError(t, err, "s.yaml:5:10: *r stands for an anchor, and there is none of that name: text that begins with * must stand in quotes")
 }
 
 func TestAliasesOfAliasesDoNotExplode(t *testing.T) {

@@ -54,13 +54,19 @@ func (c *CopySpec) title() string { return c.Source + " → " + c.Target }
 func (c *CopySpec) check(found *document.Mistakes) {
 	checkConnection(found, "source", c.Source)
 	checkConnection(found, "target", c.Target)
-	if c.Source != "" && strings.EqualFold(c.Source, c.Target) {
+	if c.Source != "" && sameConnection(c.Source, c.Target) {
 		found.Add("target", "is the same connection as the source: a copy goes from one to another")
 	}
 	if c.Cutover.Timeout <= 0 {
 		found.Add("cutover.timeout", "must be longer than 0: the source is locked for as long")
 	}
 	checkTables(found, c.Tables)
+}
+
+// sameConnection tells whether two names mean the same connection: case does not
+// matter, and - is the same as _.
+func sameConnection(a, b string) bool {
+	return strings.EqualFold(strings.ReplaceAll(a, "-", "_"), strings.ReplaceAll(b, "-", "_"))
 }
 
 // checkConnection does not repeat what it refuses: it may be an address with a
