@@ -105,8 +105,9 @@ func TestWaitingTellsByItsExitCodeHowItEnded(t *testing.T) {
 	r.breakShard(2, `column total of row 7: "abc" is not a number`)
 	failed := r.call("run", specFile(t), "--id", t.Name(), "--wait")
 	require.Equal(t, exitFailed, failed.code)
-	require.Contains(t, failed.out, `shop.orders shard 2: column total of row 7: "abc" is not a number (data)`)
-	require.Contains(t, failed.out, "`godwit retry "+t.Name()+"`")
+	require.Contains(t, failed.out, `column total of row 7: "abc" is not a number`)
+	require.Contains(t, failed.out, "godwit retry    "+t.Name())
+	require.NotContains(t, failed.out, "failed tries", "the error says it already")
 	require.Equal(t, exitFailed, r.call("wait", t.Name()).code)
 
 	rolledBack := r.call("run", specFile(t, "on_failure: rollback"), "--wait")
@@ -336,17 +337,88 @@ func TestWaitingOutlastsARestartOfTemporal(t *testing.T) {
 	id := strings.TrimSpace(r.must("run", specFile(t)).out)
 	r.until(id, func(st task.Status) bool { return len(st.Running) == 3 })
 
-	waited := make(chan answer)
-	go func() { waited <- r.callWithin(context.Background(), "wait", id) }()
+	answers := make(chan answer)
+	for _, verb := range []string{"wait", "watch"} {
+		go func() { answers <- r.callWithin(context.Background(), verb, id) }()
+	}
 	time.Sleep(500 * time.Millisecond)
 	r.server.Stop()
 	time.Sleep(time.Second)
 	r.server.Start()
 	release()
-	select {
-	case a := <-waited:
-		require.Equal(t, exitSuccess, a.code, a.out+a.notes)
-	case <-time.After(90 * time.Second):
-		t.Fatal("it still waits")
+	for range 2 {
+		select {
+		case a := <-answers:
+			require.Equal(t, exitSuccess, a.code, a.out+a.notes)
+			require.Contains(t, a.out, "SUCCESS")
+		case <-time.After(90 * time.Second):
+			t.Fatal("it still waits")
+		}
 	}
+}
+
+func TestWhatTemporalHasForgottenIsAskedFromTheLedger(t *testing.T) {
+	r := newRig(t)
+	forgotten := r.call("status", "long-ago")
+	require.Equal(t, exitOther, forgotten.code)
+	require.Contains(t, forgotten.notes, "Temporal knows no migration long-ago")
+
+	require.Contains(t, r.must("status", "long-ago", "--ledger", "warehouse").out, "SUCCESS")
+	wrong := r.call("status", "long-ago", "--ledger", "nowhere")
+	require.Equal(t, exitOther, wrong.code)
+	require.Equal(t, "godwit: there is no connection nowhere\n", wrong.notes)
+}
+
+func TestATerminatedMigrationIsShownAsFailedAndCanBeRetried(t *testing.T) {
+	r := newRig(t)
+	release := r.block()
+	id := strings.TrimSpace(r.must("run", specFile(t)).out)
+	r.until(id, func(st task.Status) bool { return len(st.Running) == 3 })
+	c := r.server.Dial()
+	defer c.Close()
+	require.NoError(t, c.TerminateWorkflow(context.Background(), id, "", "by mistake"))
+
+	st := r.status(id)
+	require.Equal(t, task.Failed, st.State)
+	require.Contains(t, st.Error.Message, "terminated in Temporal")
+	require.Contains(t, st.Error.Message, "by mistake")
+	release()
+	require.Equal(t, exitSuccess, r.call("retry", id, "--wait").code)
+}
+
+func TestEveryAnswerIsOneJSONDocument(t *testing.T) {
+	r := newRig(t)
+	release := r.block()
+	file := specFile(t)
+	id := t.Name()
+	for _, args := range [][]string{
+		{"run", file, "--id", id}, {"status", id}, {"list"}, {"plan", file}, {"throttle", id, "--parallel", "2"}, {"pause", id}, {"resume", id},
+		{"setup"}, {"schema"}, {"version"}, {"copy", "--source", "legacy", "--target", "warehouse", "--print-spec"},
+	} {
+		answer := r.must(append(args, "-o", "json")...)
+		var document any
+		require.NoError(t, json.Unmarshal([]byte(answer.out), &document), "%v: %s", args, answer.out)
+	}
+	release()
+	for _, args := range [][]string{{"wait", id}, {"events", id}, {"run", file, "--wait"}} {
+		answer := r.must(append(args, "-o", "json")...)
+		var document any
+		require.NoError(t, json.Unmarshal([]byte(answer.out), &document), "%v: %s", args, answer.out)
+	}
+	watched := r.must("watch", id, "-o", "json")
+	for line := range strings.Lines(watched.out) {
+		var st task.Status
+		require.NoError(t, json.Unmarshal([]byte(line), &st))
+	}
+}
+
+func TestIDsAreCompletedWithTheirStates(t *testing.T) {
+	r := newRig(t)
+	r.must("run", specFile(t), "--id", t.Name(), "--wait")
+	require.Eventually(t, func() bool {
+		var out bytes.Buffer
+		args := []string{"__complete", "--address", r.server.Address, "--namespace", "default", "status", ""}
+		code := execute(context.Background(), args, strings.NewReader(""), &out, &bytes.Buffer{})
+		return code == exitSuccess && strings.Contains(out.String(), t.Name()+"\tSUCCESS legacy → warehouse")
+	}, 5*time.Second, 100*time.Millisecond)
 }

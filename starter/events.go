@@ -26,6 +26,7 @@ const (
 type eventsFlags struct {
 	follow, stack bool
 	after         int64
+	ledger        string
 }
 
 func newEventsCommand(a *app) *cobra.Command {
@@ -48,9 +49,11 @@ migration is done.`,
 			if err != nil {
 				return err
 			}
-			ref, queue, err := desk.Ref(cmd.Context(), args[0])
-			if err != nil {
-				return err
+			ref, queue := task.Ref{ID: args[0], Ledger: flags.ledger}, a.queue
+			if flags.ledger == "" {
+				if ref, queue, err = desk.Ref(cmd.Context(), args[0]); err != nil {
+					return err
+				}
 			}
 			t := trail{app: a, desk: desk, ref: ref, queue: queue, flags: flags}
 			if flags.follow {
@@ -63,6 +66,7 @@ migration is done.`,
 	f.BoolVarP(&flags.follow, "follow", "f", false, "go on showing events as they happen")
 	f.BoolVar(&flags.stack, "stack", false, "show the stack of errors")
 	f.Int64Var(&flags.after, "after", 0, "`number` of the event after which to begin")
+	f.StringVar(&flags.ledger, "ledger", "", "`name` of the connection with the ledger, for a migration that Temporal has forgotten")
 	return cmd
 }
 
@@ -118,7 +122,7 @@ func (t *trail) follow(ctx context.Context) error {
 			return leftError{t.ref.ID}
 		case away(err):
 			t.app.print.Note("%v; waiting until it is back", err)
-			if err := rest(ctx, 3*time.Second); err != nil {
+			if err := control.Rest(ctx, 3*time.Second); err != nil {
 				return leftError{t.ref.ID}
 			}
 			continue
@@ -144,15 +148,6 @@ func away(err error) bool {
 		unreachable *cluster.UnreachableError
 	)
 	return errors.As(err, &worker) || errors.As(err, &unreachable)
-}
-
-func rest(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }
 
 func (t *trail) text(e task.Event) string {

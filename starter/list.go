@@ -49,10 +49,9 @@ long as Temporal remembers them. A ! marks those that need an operator.`,
 	f.StringVar(&kind, "kind", "", "`kind` of migration: "+strings.Join(names(task.Kinds), ", "))
 	f.StringVar(&filter.Target, "target", "", "`name` of what is written to")
 	f.IntVar(&filter.Limit, "limit", 20, "`number` of migrations to show")
-	f.BoolVar(&all, "all", false, "show all of them")
+	f.BoolVar(&all, "all", false, "show all of them, whatever --limit says")
 	complete(cmd, "state", names(task.States)...)
 	complete(cmd, "kind", names(task.Kinds)...)
-	cmd.MarkFlagsMutuallyExclusive("limit", "all")
 	return cmd
 }
 

@@ -7,12 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"godwit/internal/spec"
 	"godwit/internal/task"
 	"godwit/starter/view"
 )
 
 func newPlanCommand(a *app) *cobra.Command {
-	var timeout time.Duration
+	timeout := spec.Duration(5 * time.Minute)
 	cmd := &cobra.Command{
 		Use:     "plan FILE|-",
 		GroupID: groupStart,
@@ -37,7 +38,7 @@ how long it takes, and whether to wait for it. Nothing is changed.`,
 			if err != nil {
 				return err
 			}
-			result, err := desk.Ask(cmd.Context(), a.queue, task.InquiryInput{Plan: &task.PlanInput{Spec: raw}}, timeout)
+			result, err := desk.Ask(cmd.Context(), a.queue, task.InquiryInput{Plan: &task.PlanInput{Spec: raw}}, timeout.Std())
 			if err != nil {
 				return err
 			}
@@ -48,6 +49,6 @@ how long it takes, and whether to wait for it. Nothing is changed.`,
 			return err
 		},
 	}
-	cmd.Flags().DurationVar(&timeout, "timeout", 5*time.Minute, "`time` after which to give up")
+	cmd.Flags().Var(duration{&timeout}, "timeout", "time after which to give up")
 	return cmd
 }

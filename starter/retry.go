@@ -22,6 +22,9 @@ Exit codes with --wait and --watch are those of run.`,
 		Args:              oneID,
 		ValidArgsFunction: a.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := waitOrWatch(wait, watch); err != nil {
+				return err
+			}
 			desk, err := a.open(cmd.Context())
 			if err != nil {
 				return err
@@ -36,6 +39,5 @@ Exit codes with --wait and --watch are those of run.`,
 	flags.add(cmd)
 	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "wait for the end; the exit code tells the state")
 	cmd.Flags().BoolVar(&watch, "watch", false, "show it at work until the end; the exit code tells the state")
-	cmd.MarkFlagsMutuallyExclusive("wait", "watch")
 	return cmd
 }

@@ -127,19 +127,38 @@ func unknownVerb(cmd *cobra.Command, args []string) error {
 	return usagef("there is no verb %q%s (`godwit help` lists them)", args[0], hint)
 }
 
-// flagError makes a usage error of a flag that is wrong, with the flag that
-// was probably meant.
+// flagError makes a usage error of a flag that is wrong: with the flag that
+// was probably meant, or with what its value should look like.
 func flagError(cmd *cobra.Command, err error) error {
-	hint := ""
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) {
+	var (
+		unknown *pflag.NotExistError
+		invalid *pflag.InvalidValueError
+	)
+	switch {
+	case errors.As(err, &unknown):
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		if near := document.Nearest(unknown.GetSpecifiedName(), names); near != "" {
-			hint = "; did you mean --" + near + "?"
+			err = fmt.Errorf("%w; did you mean --%s?", err, near)
 		}
+	case errors.As(err, &invalid):
+		flag := invalid.GetFlag()
+		err = fmt.Errorf("--%s cannot be %q: it is %s", flag.Name, invalid.GetValue(), shapeOf(flag.Value.Type()))
 	}
-	return usagef("%w%s (`%s --help` lists the flags)", err, hint, cmd.CommandPath())
+	return usagef("%w (`%s --help` lists the flags)", err, cmd.CommandPath())
+}
+
+// shapeOf says what the values of a type of flags look like.
+func shapeOf(kind string) string {
+	switch kind {
+	case "int", "int64":
+		return "a number"
+	case "duration":
+		return "a time like 30s, 5m, 12h or 7d"
+	case "bool":
+		return "true or false"
+	}
+	return "a " + kind
 }
 
 func firstSet(values ...string) string {

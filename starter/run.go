@@ -29,11 +29,13 @@ func (f *startFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.watch, "watch", false, "show it at work until the end; the exit code tells the state")
 	flags.BoolVar(&f.unattended, "no-worker-check", false, "start it although no worker listens: it begins when one comes")
 	complete(cmd, "priority", "1", "2", "3", "4", "5")
-	cmd.MarkFlagsMutuallyExclusive("wait", "watch")
 }
 
 // apply lets the flags win over the spec.
 func (f *startFlags) apply(cmd *cobra.Command, s *spec.Spec) error {
+	if err := waitOrWatch(f.wait, f.watch); err != nil {
+		return err
+	}
 	if f.name != "" {
 		s.Name = f.name
 	}
@@ -42,6 +44,14 @@ func (f *startFlags) apply(cmd *cobra.Command, s *spec.Spec) error {
 	}
 	if err := s.Validate(); err != nil {
 		return usageError{err}
+	}
+	return nil
+}
+
+// waitOrWatch refuses to do both.
+func waitOrWatch(wait, watch bool) error {
+	if wait && watch {
+		return usagef("--wait and --watch exclude each other: --watch waits as well")
 	}
 	return nil
 }
@@ -134,7 +144,7 @@ func (a *app) started(ctx context.Context, desk *control.Desk, s control.Started
 	case wait:
 		return a.waitFor(ctx, desk, s.ID)
 	case watch:
-		return a.watch(ctx, desk, s.ID, watchFlags{})
+		return a.watch(ctx, desk, s.ID, watchFlags{every: spec.Duration(lineInterval)})
 	}
 	a.print.Note("%s has begun; look at it: godwit watch %s", name, s.ID)
 	return nil

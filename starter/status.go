@@ -1,9 +1,21 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"godwit/internal/task"
+	"godwit/starter/control"
+)
+
+// ledgerLimit is how long a worker may take to read a ledger.
+const ledgerLimit = time.Minute
 
 func newStatusCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var ledger string
+	cmd := &cobra.Command{
 		Use:     "status ID",
 		GroupID: groupLook,
 		Short:   "Show how a migration stands",
@@ -11,9 +23,12 @@ func newStatusCommand(a *app) *cobra.Command {
 who waits for what, what failed and what can be done about it, and the verbs
 that make sense now.
 
-Without a worker it shows what Temporal remembers, and says so.`,
+Without a worker it shows what Temporal remembers, and says so. What Temporal has
+forgotten is still in the ledger, in the database that was written: name its
+connection with --ledger.`,
 		Example: `  godwit status $ID
-  godwit status $ID -o json | jq '.state, .progress.percent'`,
+  godwit status $ID -o json | jq '.state, .progress.percent'
+  godwit status nightly-2023-11-29 --ledger warehouse`,
 		Args:              oneID,
 		ValidArgsFunction: a.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -21,11 +36,26 @@ Without a worker it shows what Temporal remembers, and says so.`,
 			if err != nil {
 				return err
 			}
-			answer, err := desk.Status(cmd.Context(), args[0])
+			answer, err := a.statusFrom(cmd.Context(), desk, args[0], ledger)
 			if err != nil {
 				return err
 			}
 			return a.show(answer)
 		},
 	}
+	cmd.Flags().StringVar(&ledger, "ledger", "", "`name` of the connection whose ledger to ask instead of Temporal")
+	return cmd
+}
+
+// statusFrom asks the ledger on a connection, or Temporal when none is named.
+func (a *app) statusFrom(ctx context.Context, desk *control.Desk, id, ledger string) (control.Answer, error) {
+	if ledger == "" {
+		return desk.Status(ctx, id)
+	}
+	in := task.InquiryInput{Status: &task.Ref{ID: id, Ledger: ledger}}
+	result, err := desk.Ask(ctx, a.queue, in, ledgerLimit)
+	if err != nil {
+		return control.Answer{}, err
+	}
+	return control.Answer{Status: *result.Status}, nil
 }

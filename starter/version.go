@@ -20,20 +20,9 @@ func newVersionCommand(a *app) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			info := version.Get()
 			return a.print.Document(info, func(w io.Writer) error {
-				_, err := fmt.Fprintln(w, versionText(info))
+				_, err := fmt.Fprintln(w, "godwit", info)
 				return err
 			})
 		},
 	}
-}
-
-func versionText(i version.Info) string {
-	text := "godwit " + i.Version
-	if i.Commit != "" {
-		text += fmt.Sprintf(", commit %.12s of %s", i.Commit, i.Built)
-	}
-	if i.Modified {
-		text += ", with changes"
-	}
-	return text + ", " + i.Go + ", " + i.Platform
 }

@@ -5,16 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"godwit/internal/spec"
 	"godwit/starter/control"
 	"godwit/starter/view"
 )
 
 func newWaitCommand(a *app) *cobra.Command {
-	var timeout time.Duration
+	var timeout spec.Duration
 	cmd := &cobra.Command{
 		Use:     "wait ID",
 		GroupID: groupLook,
@@ -37,19 +37,19 @@ Exit codes: 0 SUCCESS, 3 FAILED, 4 TIMEOUT, 5 CANCELLED, 6 ROLLED_BACK,
 			if timeout <= 0 {
 				return a.waitFor(cmd.Context(), desk, args[0])
 			}
-			ctx, cancel := context.WithTimeoutCause(cmd.Context(), timeout, stillRunningError{args[0], timeout})
+			ctx, cancel := context.WithTimeoutCause(cmd.Context(), timeout.Std(), stillRunningError{args[0], timeout})
 			defer cancel()
 			return a.waitFor(ctx, desk, args[0])
 		},
 	}
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "`time` after which to give up waiting (default: never)")
+	cmd.Flags().Var(duration{&timeout}, "timeout", "time after which to give up waiting (default: never)")
 	return cmd
 }
 
 // stillRunningError says that somebody has waited for long enough.
 type stillRunningError struct {
 	id    string
-	after time.Duration
+	after spec.Duration
 }
 
 func (e stillRunningError) Error() string {

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"godwit/internal/cluster"
+	"godwit/internal/spec"
 	"godwit/internal/task"
 	"godwit/starter/control"
 	"godwit/starter/live"
@@ -18,16 +19,16 @@ import (
 // Intervals of watching.
 const (
 	watchInterval = 500 * time.Millisecond // between two looks
-	lineInterval  = 5 * time.Second        // between two lines that tell of nothing new
+	lineInterval  = 5 * time.Second        // between two lines that tell of nothing new, as a rule
 )
 
 type watchFlags struct {
-	every time.Duration
+	every spec.Duration
 	lines bool
 }
 
 func newWatchCommand(a *app) *cobra.Command {
-	var flags watchFlags
+	flags := watchFlags{every: spec.Duration(lineInterval)}
 	cmd := &cobra.Command{
 		Use:     "watch ID",
 		GroupID: groupLook,
@@ -48,7 +49,7 @@ migration.`,
 			return a.watch(cmd.Context(), desk, args[0], flags)
 		},
 	}
-	cmd.Flags().DurationVar(&flags.every, "every", lineInterval, "`time` between two lines when nothing changes")
+	cmd.Flags().Var(duration{&flags.every}, "every", "time between two lines when nothing changes")
 	cmd.Flags().BoolVar(&flags.lines, "lines", false, "lines instead of bars, also on a terminal")
 	return cmd
 }
@@ -61,11 +62,8 @@ type screen interface {
 }
 
 func (a *app) screen(flags watchFlags) screen {
-	if flags.every <= 0 {
-		flags.every = lineInterval
-	}
 	if flags.lines || a.print.JSON() || !a.onTerminal() || os.Getenv("TERM") == "dumb" {
-		return live.NewLines(a.print, a.style(), flags.every)
+		return live.NewLines(a.print, a.style(), flags.every.Std())
 	}
 	_, height, err := term.GetSize(int(a.out.(*os.File).Fd()))
 	if err != nil {
@@ -108,7 +106,7 @@ func look(ctx context.Context, desk *control.Desk, answer control.Answer, s scre
 		if err := s.Show(answer.Status, time.Now()); err != nil || answer.Status.State.Final() {
 			return answer, err
 		}
-		if err := rest(ctx, watchInterval); err != nil {
+		if err := control.Rest(ctx, watchInterval); err != nil {
 			return answer, err
 		}
 		next, err := desk.Status(ctx, answer.Status.ID)

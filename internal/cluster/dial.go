@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -71,7 +72,7 @@ func (o Options) clientOptions() (client.Options, error) {
 	settings, err := envconfig.LoadClientOptions(envconfig.LoadClientOptionsRequest{ConfigFileProfile: o.Profile})
 	if err != nil {
 		return settings, fmt.Errorf("the settings for Temporal cannot be used: %w; look at TEMPORAL_* in the environment and at %s",
-			err, envconfig.DefaultConfigFilePath())
+			err, firstOf(os.Getenv("TEMPORAL_CONFIG_FILE"), envconfig.DefaultConfigFilePath()))
 	}
 	settings.HostPort = firstOf(o.Address, settings.HostPort, client.DefaultHostPort)
 	settings.Namespace = firstOf(o.Namespace, settings.Namespace, client.DefaultNamespace)

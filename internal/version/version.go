@@ -2,6 +2,7 @@
 package version
 
 import (
+	"fmt"
 	"runtime"
 	"runtime/debug"
 )
@@ -47,4 +48,16 @@ func (i Info) named() Info {
 		i.Version = "development"
 	}
 	return i
+}
+
+// String is the version on one line.
+func (i Info) String() string {
+	text := i.Version
+	if i.Commit != "" {
+		text += fmt.Sprintf(", commit %.12s of %s", i.Commit, i.Built)
+	}
+	if i.Modified {
+		text += ", with changes"
+	}
+	return text + ", " + i.Go + ", " + i.Platform
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
@@ -16,7 +15,7 @@ import (
 
 // addActivities adds to a status what the workflow does not see: what the
 // running activities say of themselves, and those that wait for another try.
-func addActivities(st *task.Status, pending []*workflowpb.PendingActivityInfo, now time.Time) {
+func addActivities(st *task.Status, pending []*workflowpb.PendingActivityInfo) {
 	said := st.Running
 	st.Running = []task.Heartbeat{}
 	for _, activity := range pending {
@@ -26,7 +25,7 @@ func addActivities(st *task.Status, pending []*workflowpb.PendingActivityInfo, n
 		beat := beatOf(activity, said)
 		switch waits := activity.GetState() == enumspb.PENDING_ACTIVITY_STATE_SCHEDULED; {
 		case waits && activity.GetAttempt() > 1:
-			st.Failures = append(st.Failures, waitingTry(activity, beat, now))
+			st.Failures = append(st.Failures, waitingTry(activity, beat))
 			if beat.Shard > 0 && st.Shards.Running > 0 {
 				st.Shards.Running--
 				st.Shards.Retrying++
@@ -95,7 +94,7 @@ func phaseOf(activity string) task.Phase {
 }
 
 // waitingTry is an activity that failed and is tried again by Temporal.
-func waitingTry(activity *workflowpb.PendingActivityInfo, beat task.Heartbeat, now time.Time) task.Failure {
+func waitingTry(activity *workflowpb.PendingActivityInfo, beat task.Heartbeat) task.Failure {
 	failure := task.Failure{Class: task.Transient, Message: "stopped"}
 	if last := failureOf(activity.GetLastFailure()); last != nil {
 		failure = *last
@@ -107,7 +106,7 @@ func waitingTry(activity *workflowpb.PendingActivityInfo, beat task.Heartbeat, n
 	}
 	failure.Message += fmt.Sprintf("; try %d", activity.GetAttempt())
 	if next := activity.GetNextAttemptScheduleTime(); next != nil {
-		failure.Message += fmt.Sprintf(" in %s", max(0, next.AsTime().Sub(now)).Round(time.Second))
+		failure.Message += " at " + next.AsTime().Format("15:04:05 UTC")
 	}
 	return failure
 }

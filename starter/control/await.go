@@ -54,7 +54,7 @@ func (d *Desk) await(ctx context.Context, id string, outage Outage, reached func
 			outage(nil)
 			away = false
 		}
-		if err := pause(ctx, interval); err != nil {
+		if err := Rest(ctx, interval); err != nil {
 			return "", err
 		}
 		interval = min(longestInterval, interval*5/4)
@@ -84,13 +84,14 @@ func (d *Desk) AwaitEffect(ctx context.Context, id string, limit time.Duration, 
 		case answer.Remark != "" || time.Now().After(deadline):
 			return answer, false, nil
 		}
-		if err := pause(ctx, firstInterval); err != nil {
+		if err := Rest(ctx, firstInterval); err != nil {
 			return answer, false, err
 		}
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) error {
+// Rest waits for a while, or until the context ends: then it returns its error.
+func Rest(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()

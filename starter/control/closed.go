@@ -18,7 +18,6 @@ func (d *Desk) closed(ctx context.Context, described *client.WorkflowExecutionDe
 	if st.EndedAt == nil {
 		st.EndedAt = described.WorkflowCloseTime
 	}
-	st.WaitingFor = ""
 	if st.Error != nil || st.State == task.Success {
 		return
 	}

@@ -13,7 +13,7 @@ import (
 type NotFoundError struct{ ID, Namespace string }
 
 func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("there is no migration %s in namespace %q; `godwit list` shows those that there are", e.ID, e.Namespace)
+	return fmt.Sprintf("Temporal knows no migration %s in namespace %q; `godwit list` shows those that there are, and status --ledger asks a database", e.ID, e.Namespace)
 }
 
 // NoWorkerError says that nobody would do the work.

@@ -54,7 +54,7 @@ func (d *Desk) Status(ctx context.Context, id string) (Answer, error) {
 	if !answer.Open {
 		d.closed(ctx, described, &answer.Status)
 	}
-	addActivities(&answer.Status, described.RawResponse.GetPendingActivities(), time.Now())
+	addActivities(&answer.Status, described.RawResponse.GetPendingActivities())
 	return answer, nil
 }
 

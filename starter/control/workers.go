@@ -40,7 +40,7 @@ func (d *Desk) RequireWorker(ctx context.Context, queue string) error {
 		if time.Now().After(deadline) {
 			return &NoWorkerError{Queue: queue}
 		}
-		if err := pause(ctx, firstInterval); err != nil {
+		if err := Rest(ctx, firstInterval); err != nil {
 			return err
 		}
 	}

@@ -141,5 +141,5 @@ func (b *Bars) Close() {
 	for _, l := range b.lines {
 		l.bar.Abort(true)
 	}
-	b.progress.Shutdown()
+	b.progress.Wait()
 }

@@ -32,8 +32,7 @@ func (l *Lines) Show(st task.Status, now time.Time) error {
 	changed := st.State != l.last.State || st.Phase != l.last.Phase || st.WaitingFor != l.last.WaitingFor ||
 		st.Throttle.Holding != l.last.Throttle.Holding
 	for _, failure := range st.Failures {
-		text := view.Failure(task.Failure{Class: failure.Class, Message: failure.Message, Phase: failure.Phase, Shard: failure.Shard, Table: failure.Table})
-		if !l.failures[text] {
+		if text := view.Failure(failure); !l.failures[text] {
 			l.failures[text] = true
 			changed = true
 		}

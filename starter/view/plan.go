@@ -14,7 +14,7 @@ func Plan(w io.Writer, plan task.Plan, style Style) error {
 	p.line(string(plan.Kind), style.paint(bold, plan.Name))
 	p.line("source", plan.Source)
 	p.line("target", plan.Target)
-	p.line("size", fmt.Sprintf("%s, %s, in %s of %s", plural(plan.RowsTotal, "row"), bytes(plan.BytesTotal),
+	p.line("size", fmt.Sprintf("%s, %s, in %s of %s", plural(plan.RowsTotal, "row"), size(plan.BytesTotal),
 		plural(int64(plan.Shards), "shard"), plural(int64(len(plan.Tables)), "table")))
 	if plan.Estimate > 0 {
 		p.line("time", "about "+Duration(plan.Estimate))
@@ -48,12 +48,15 @@ func (p *page) planTables(tables []task.TablePlan) {
 		if key == "" {
 			key = "none"
 		}
-		g.row(t.Source, t.Target, rows(t.Rows), bytes(t.Bytes), rows(int64(t.Shards)), key, strings.Join(t.Notes, "; "))
+		g.row(t.Source, t.Target, rows(t.Rows), size(t.Bytes), rows(int64(t.Shards)), key, strings.Join(t.Notes, "; "))
 	}
 	p.WriteString(g.String(margin))
 }
 
 func (p *page) planColumns(t task.TablePlan) {
+	if len(t.Columns) == 0 {
+		return
+	}
 	p.heading(t.Source + " → " + t.Target)
 	g := newGrid()
 	for _, c := range t.Columns {

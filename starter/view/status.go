@@ -20,14 +20,16 @@ func Status(w io.Writer, st task.Status, style Style) error {
 	p.title(st)
 	p.line("progress", Progress(st))
 	p.line("shards", shards(st.Shards))
-	p.line("waits for", st.WaitingFor)
-	p.line("throttle", throttle(st.Throttle))
+	p.line("waits for", waitsFor(st))
+	if !st.State.Final() {
+		p.line("throttle", throttle(st.Throttle))
+	}
 	if st.Changelog.Pending > 0 {
 		p.line("changes", plural(st.Changelog.Pending, "noted change")+" still to be applied")
 	}
 	p.phases(st.Steps)
 	p.running(st.Running)
-	p.failures(st.Failures)
+	p.failures(withoutFinal(st))
 	p.problem(st)
 	p.verified(st.Verified)
 	p.kept(st)
@@ -67,12 +69,21 @@ func (p *page) title(st task.Status) {
 		attention = p.style.paint(red, "  needs attention")
 	}
 	state := p.style.State(st.State)
-	if st.Phase != "" {
+	if done := st.State == task.Success && st.EndedAt != nil; st.Phase != "" && !done {
 		state += " in " + string(st.Phase)
 	}
 	p.line(string(st.Kind), p.style.paint(bold, st.Name))
 	p.line("id", st.ID)
 	p.line("state", state+attention)
+}
+
+// waitsFor is what a migration waits for, unless something else on the page
+// says it: the remedy, or until when something is kept.
+func waitsFor(st task.Status) string {
+	if st.State.Resumable() || st.State == task.Success && st.Error == nil {
+		return ""
+	}
+	return st.WaitingFor
 }
 
 // Progress is how far a migration is, on one line.
@@ -154,7 +165,7 @@ func (p *page) kept(st task.Status) {
 	p.heading("kept for a rollback" + until)
 	g := newGrid().right(3)
 	for _, item := range st.Kept {
-		g.row(item.What, item.Where, bytes(item.Bytes), item.Restore)
+		g.row(item.What, item.Where, size(item.Bytes), item.Restore)
 	}
 	p.WriteString(g.String(margin))
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"godwit/internal/task"
@@ -73,6 +74,14 @@ func Remark(beat task.Heartbeat) string {
 // shownFailures is how many failed shards a status shows; events have all.
 const shownFailures = 10
 
+// withoutFinal are the failed tries but for those that the error tells of.
+func withoutFinal(st task.Status) []task.Failure {
+	if st.Error == nil {
+		return st.Failures
+	}
+	return slices.DeleteFunc(slices.Clone(st.Failures), func(f task.Failure) bool { return strings.Contains(st.Error.Message, f.Message) })
+}
+
 func (p *page) failures(failures []task.Failure) {
 	if len(failures) == 0 {
 		return
@@ -99,8 +108,11 @@ func (p *page) problem(st task.Status) {
 	}
 }
 
-// Failure is an error with where it happened.
+// Failure is an error with where it happened, unless it says so itself.
 func Failure(f task.Failure) string {
+	if f.Table != "" && strings.Contains(f.Message, f.Table) {
+		return fmt.Sprintf("%s (%s)", f.Message, f.Class)
+	}
 	place := ""
 	if f.Shard != nil {
 		place = fmt.Sprintf("shard %d", *f.Shard)

@@ -12,7 +12,7 @@ import (
 
 func rows(n int64) string { return humanize.Comma(n) }
 
-func bytes(n int64) string { return humanize.IBytes(uint64(max(0, n))) }
+func size(n int64) string { return humanize.IBytes(uint64(max(0, n))) }
 
 func rate(perSecond float64) string {
 	return humanize.Comma(int64(math.Round(perSecond))) + " rows/s"
@@ -48,7 +48,11 @@ func eta(seconds float64) string {
 	if seconds < 0 {
 		return ""
 	}
-	return "ETA " + Duration(time.Duration(seconds*float64(time.Second)))
+	left := time.Duration(math.Round(seconds)) * time.Second
+	if left < 10*time.Second {
+		return fmt.Sprintf("ETA %.0fs", left.Seconds())
+	}
+	return "ETA " + Duration(left)
 }
 
 // moment is a time of today by its clock, and of another day with its date.

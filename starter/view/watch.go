@@ -24,7 +24,7 @@ func Title(st task.Status, style Style) string {
 
 // Overall is the bar of the whole migration.
 func Overall(st task.Status, width int) string {
-	parts := append([]string{Bar(st.Progress.Percent, width) + percent(st.Progress.Percent)}, counted(st)...)
+	parts := append([]string{Bar(st.Progress.Percent, width) + " " + percent(st.Progress.Percent)}, counted(st)...)
 	return strings.Join(parts, "   ")
 }
 
@@ -81,7 +81,7 @@ func Shard(beat task.Heartbeat, nameWidth int) string {
 	}
 	parts := []string{margin + text.Pad(Work(beat), nameWidth, ' ')}
 	if beat.Shard > 0 {
-		parts = append(parts, Bar(done, 15)+percent(done))
+		parts = append(parts, Bar(done, 15)+" "+percent(done))
 	}
 	for _, part := range []string{rowsOf(beat.Rows, beat.RowsTotal), Remark(beat)} {
 		if part != "" {
@@ -95,8 +95,8 @@ func Shard(beat task.Heartbeat, nameWidth int) string {
 // line each: waits, holds, failed tries.
 func Troubles(st task.Status, style Style) []string {
 	var lines []string
-	if st.WaitingFor != "" {
-		lines = append(lines, style.paint(yellow, "waits for "+st.WaitingFor))
+	if waits := waitsFor(st); waits != "" {
+		lines = append(lines, style.paint(yellow, "waits for "+waits))
 	}
 	if st.Throttle.Holding {
 		lines = append(lines, style.paint(yellow, "throttle holds: "+st.Throttle.Reason))
