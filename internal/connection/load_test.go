@@ -196,6 +196,7 @@ func TestEveryMistakeInAFileIsNamedWithItsPlaceAndWithoutSecrets(t *testing.T) {
 		"a number":           {"a: 3\n", `F:1:4: field "a": expected fields like "name: value", got a number`},
 		"no URL":             {"a: {pool: 3}\n", `F:1:4: field "a.url": is missing: write it like mysql://user@host:3306/database`},
 		"a misspelt field":   {"a: {uri: 'mysql://u:s3cret@h/d'}\n", `F:1:5: field "a": has an unknown field here; did you mean "url"?`},
+		"bad syntax":         {"%YAML s3cret\n---\na: x\n", `F:1:7: not valid YAML`},
 		"a URL in braces":    {"a: {mysql://u:s3cret@h/d}\n", `F:1:5: field "a": has an unknown field here; there are url, password_file, password_env, tls, pool`},
 		"text for TLS":       {"a:\n  url: mysql://u@h\n  tls: s3cret\n", `F:3:8: field "a.tls": expected fields like "name: value", got text`},
 		"a pool of text":     {"a: {url: 'mysql://u@h', pool: s3cret}\n", `F:1:31: field "a.pool": expected a number, got text`},

@@ -86,10 +86,12 @@ func (r *yamlReader) mistake(at *Node, format string, args ...any) Mistake {
 }
 
 func (r *yamlReader) syntax(err error) error {
-	m := Mistake{File: r.file, Line: 1, Column: 1, Text: "not valid YAML: " + err.Error()}
+	m := Mistake{File: r.file, Line: 1, Column: 1, Text: "not valid YAML"}
 	var located yaml.Error
 	if errors.As(err, &located) {
-		m.Text = "not valid YAML: " + located.GetMessage()
+		if message := located.GetMessage(); !r.concealed || !strings.Contains(message, `"`) { // what it quotes is the file's
+			m.Text += ": " + message
+		}
 		if at := located.GetToken(); at != nil && at.Position != nil {
 			m.Line, m.Column = at.Position.Line, max(at.Position.Column, 1)
 			if at.Type == token.AliasType {
