@@ -1,6 +1,8 @@
 package codec
 
 import (
+	"fmt"
+
 	"godwit/internal/engine"
 	"godwit/internal/fault"
 	"godwit/internal/task"
@@ -108,8 +110,10 @@ func (r *Row) Positions(names []string) ([]int, error) {
 // allocates nothing but dst's growth. When a value cannot be carried, the
 // error is a *ValueError and what is returned is dst without the row.
 func (r *Row) Append(dst []byte, raw [][]byte) ([]byte, error) {
+	if len(raw) != len(r.bound) {
+		return dst, fmt.Errorf("a row of %s has %d values where %d are expected", r.Source, len(raw), len(r.bound))
+	}
 	start := len(dst)
-	raw = raw[:len(r.bound)]
 	for i := range r.bound {
 		if i > 0 {
 			dst = append(dst, '\t')

@@ -156,6 +156,15 @@ func TestAPlanOfANewerVersionIsRefused(t *testing.T) {
 	require.Equal(t, task.Config, fault.Of(err).Class)
 }
 
+func TestARowOfAnotherLengthIsAnError(t *testing.T) {
+	row := carry(t, "integer", "text")
+	_, err := row.Append(nil, [][]byte{b("1")})
+	require.ErrorContains(t, err, "a row of shop.orders has 1 values where 2 are expected")
+	unbound := &Row{Columns: row.Columns}
+	_, err = unbound.Append(nil, [][]byte{b("1"), b("x")})
+	require.Error(t, err)
+}
+
 func TestKeyColumnsAreFoundByTheirNames(t *testing.T) {
 	row := carry(t, "integer", "text", "text")
 	positions, err := row.Positions([]string{"c2", "c0"})
