@@ -33,7 +33,7 @@ func (p *pulse) report(err error, details ...any) error {
 	if cause := context.Cause(p.ctx); fault.Of(cause) != nil {
 		err = cause
 	}
-	failure := kind.Classify(err)
+	failure := p.classify(err)
 	var exhausted *kind.Exhausted
 	if errors.As(err, &exhausted) {
 		failure = exhausted.Failure
@@ -53,6 +53,13 @@ func (p *pulse) report(err error, details ...any) error {
 		options.NextRetryDelay, options.Category = handOver, temporal.ApplicationErrorCategoryBenign
 	}
 	return temporal.NewApplicationErrorWithOptions(failure.Message, string(failure.Class), options)
+}
+
+func (p *pulse) classify(err error) *task.Failure {
+	if p.run == nil {
+		return kind.Classify(err)
+	}
+	return p.run.ClassifyIn(p.ctx, err)
 }
 
 func (p *pulse) phase() task.Phase {

@@ -35,7 +35,7 @@ func phase[R any](ctx context.Context, a *Activities, in task.PhaseInput, name s
 	result, err := guarded(p.ctx, k, run, call)
 	event := task.Event{What: name + " finished", Phase: in.Phase, Attempt: p.attempt, Duration: time.Since(began)}
 	if err != nil {
-		event.What, event.Error = name+" failed", kind.Classify(err)
+		event.What, event.Error = name+" failed", p.classify(err)
 		if event.Error.Class == task.Internal {
 			event.Stack = string(debug.Stack())
 		}
@@ -79,7 +79,10 @@ func (a *Activities) known(ctx context.Context, ref task.Ref) (kind.Kind, *kind.
 }
 
 // attach gives a run the means to report progress and to notice a stop.
-func (p *pulse) attach(run *kind.Run) { run.Beat, run.Stop = p.beat, p.stop }
+func (p *pulse) attach(run *kind.Run) {
+	run.Beat, run.Stop = p.beat, p.stop
+	p.run = run
+}
 
 // note writes an event also after the activity's context has ended.
 func (p *pulse) note(run *kind.Run, event task.Event) error {

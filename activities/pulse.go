@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"godwit/internal/fault"
+	"godwit/internal/kind"
 	"godwit/internal/task"
 )
 
@@ -38,6 +39,7 @@ type pulse struct {
 	watchdog bool
 	attempt  int
 
+	run     *kind.Run // nil until it is attached
 	mu      sync.Mutex
 	last    task.Heartbeat
 	moved   time.Time
@@ -51,7 +53,7 @@ func newPulse(ctx context.Context, phase task.Phase, shard int) *pulse {
 	p.ctx, p.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	p.last = task.Heartbeat{Phase: phase, Shard: shard, Attempt: p.attempt, At: time.Now().UTC()}
 	activity.RecordHeartbeat(ctx, p.last)
-	go p.run()
+	go p.watch()
 	return p
 }
 
@@ -73,7 +75,7 @@ func (p *pulse) beat(h task.Heartbeat) {
 	p.last, p.moved = h, time.Now()
 }
 
-func (p *pulse) run() {
+func (p *pulse) watch() {
 	ticker := time.NewTicker(beatEvery)
 	defer ticker.Stop()
 	stopping := activity.GetWorkerStopChannel(p.activity)

@@ -49,7 +49,7 @@ func (e *Exhausted) Error() string { return e.cause.Error() }
 func (e *Exhausted) Unwrap() error { return e.cause }
 
 func (run *Run) attemptFailed(ctx context.Context, lease *ledger.Lease, cause error, took time.Duration) error {
-	failure := Classify(cause)
+	failure := run.ClassifyIn(ctx, cause)
 	failure.Phase, failure.Shard = lease.Phase, &lease.No
 	if failure.Table == "" {
 		failure.Table = lease.Table

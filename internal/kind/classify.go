@@ -12,6 +12,16 @@ import (
 	"godwit/internal/task"
 )
 
+// ClassifyIn is Classify for the error of a call: when somebody has asked it to
+// end, an error that comes of its ended context is of class stopping.
+func (run *Run) ClassifyIn(ctx context.Context, err error) *task.Failure {
+	f := Classify(err)
+	if run.Stopped() && (ctx.Err() != nil || errors.Is(err, context.Canceled)) {
+		f.Class = task.Stopping
+	}
+	return f
+}
+
 // Classify says what is to be done about an error. Faults know it themselves,
 // a driver's errors are classified by its engine, and a lost connection is
 // transient wherever it comes from. What nobody knows is internal.
@@ -31,8 +41,6 @@ func Classify(err error) *task.Failure {
 	}
 	var network net.Error
 	switch {
-	case errors.Is(err, context.Canceled):
-		f.Class = task.Stopping
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network),
 		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
 		f.Class = task.Transient

@@ -64,3 +64,13 @@ type Run struct {
 	// with an error of class stopping.
 	Stop <-chan struct{}
 }
+
+// Stopped reports whether somebody has asked this call to end.
+func (run *Run) Stopped() bool {
+	select {
+	case <-run.Stop:
+		return true
+	default:
+		return false
+	}
+}

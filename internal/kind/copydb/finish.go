@@ -9,6 +9,7 @@ import (
 
 	"godwit/internal/engine"
 	"godwit/internal/engine/postgres"
+	"godwit/internal/fault"
 	"godwit/internal/kind"
 	"godwit/internal/task"
 )
@@ -64,10 +65,10 @@ func (c *Copy) FinishTransform(ctx context.Context, run *kind.Run) (task.Work, e
 	}
 	indexes, keys := finishing(dbs.to, items)
 	p := &progress{run: run, total: int64(len(indexes) + len(keys) + len(items))}
-	group, ctx := errgroup.WithContext(ctx)
+	group, building := errgroup.WithContext(ctx)
 	group.SetLimit(indexBuilders)
 	for _, s := range indexes {
-		group.Go(func() error { return p.do(ctx, s) })
+		group.Go(func() error { return p.do(building, s) })
 	}
 	if err := group.Wait(); err != nil {
 		return task.Work{}, err
@@ -122,10 +123,8 @@ type progress struct {
 }
 
 func (p *progress) do(ctx context.Context, s finishStep) error {
-	select {
-	case <-p.run.Stop:
-		return context.Canceled
-	default:
+	if p.run.Stopped() {
+		return fault.New(task.Stopping, "stopped before %s", s.what)
 	}
 	p.run.Beat(task.Heartbeat{Phase: task.Transform, Table: s.what, Rows: p.done.Load(), RowsTotal: p.total, Percent: 100 * float64(p.done.Load()) / float64(p.total)})
 	if err := s.do(ctx); err != nil {
