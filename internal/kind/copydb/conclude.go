@@ -76,6 +76,9 @@ func conclude(ctx context.Context, run *kind.Run, dbs *databases, it *item, shar
 		if err := json.Unmarshal(s.Digest, &part); err != nil {
 			return 0, 0, err
 		}
+		if !part.Source.Read() {
+			return 0, 0, fmt.Errorf("nothing of shard %d (%s) was read", s.No, s.Label())
+		}
 		all.Source.Merge(part.Source)
 		all.Target.Merge(part.Target)
 		different += part.Different

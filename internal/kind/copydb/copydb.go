@@ -35,6 +35,7 @@ var _ kind.Kind = (*Copy)(nil)
 // source is what a copy needs of the database that is read.
 type source interface {
 	Identity(ctx context.Context) (engine.Identity, error)
+	Databases(ctx context.Context) ([]string, error)
 	Tables(ctx context.Context, schema string) ([]engine.Name, error)
 	Table(ctx context.Context, name engine.Name) (*engine.Table, error)
 	CheckRead(ctx context.Context, names []engine.Name) error
