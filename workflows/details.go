@@ -140,7 +140,11 @@ func (m *migration) writeKept(p *page) {
 		if p.more(i, len(items)) {
 			break
 		}
-		p.item("%s in %s, %s", code(item.What), code(item.Where), humanize.IBytes(uint64(max(0, item.Bytes))))
+		size := ""
+		if item.Bytes > 0 {
+			size = ", " + humanize.IBytes(uint64(item.Bytes))
+		}
+		p.item("%s in %s%s", code(item.What), code(item.Where), size)
 	}
 }
 
@@ -150,7 +154,7 @@ var verbWords = map[string]string{
 	verbResume:   "go on",
 	verbCutover:  "cut over now",
 	verbRetry:    "begin now what waits for another try",
-	verbThrottle: "--parallel 2 --rows-per-second 50000: change the limits",
+	verbThrottle: "change the limits",
 	verbCancel:   "end it and undo what it did",
 	verbRollback: "undo what it did",
 	verbCleanup:  "remove now what a rollback would need",
@@ -167,7 +171,11 @@ func (m *migration) writeVerbs(p *page) {
 		if m.afterEnd(verb) && verb == verbRetry {
 			words = "continue it: only what is missing is done"
 		}
-		p.item("`godwit %s %s` %s", verb, m.ref.ID, words)
+		flags := ""
+		if verb == verbThrottle {
+			flags = " --parallel 2 --rows-per-second 50000"
+		}
+		p.item("`godwit %s %s%s` %s", verb, m.ref.ID, flags, words)
 	}
 	p.line("The signals %s, %s and %s can also be sent from this page (Actions), the others as updates.", task.PauseSignal, task.ResumeSignal, task.CancelSignal)
 }

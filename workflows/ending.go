@@ -82,6 +82,7 @@ func (m *migration) hold(failure *task.Failure) {
 	m.await(m.life, func() bool { return m.hurry || passed() })
 	m.held, m.hurry = nil, false
 	m.st.Error = nil
+	m.st.step(m.st.Phase).Attempts++
 }
 
 // undo takes back everything that the migration did. Nothing interrupts it.

@@ -147,7 +147,6 @@ func (m *migration) attempt(p phase) error {
 		stop()
 		m.stop = nil
 	}()
-	m.st.step(p.name).Attempts++
 	if m.st.Recheck {
 		if err := m.timed(scope, p.name, (*migration).recheck); err != nil {
 			return err

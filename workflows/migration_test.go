@@ -128,6 +128,17 @@ func TestATryThatWasSupersededIsNotCounted(t *testing.T) {
 	require.Equal(t, 8+20, w.count(task.TransformShardActivity))
 }
 
+func TestAWorkerThatStopsIsNoFailureOfAPhase(t *testing.T) {
+	w := newWorld(t)
+	w.in.Spec.Retry.Attempts = 1
+	w.in.Spec.Retry.Rounds = new(int)
+	w.fails(task.FinishTransformActivity, 0, 5, task.Stopping)
+	w.run()
+	w.succeeds()
+	require.Equal(t, 1, w.status.Steps[2].Attempts)
+	require.Equal(t, []string{"success"}, w.recorded())
+}
+
 func TestAnOperatorStartsTheNextTryOfAPhase(t *testing.T) {
 	w := newWorld(t)
 	w.fails(task.BackupActivity, 0, 6, task.Transient) // the next try is 32 s after the sixth

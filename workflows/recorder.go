@@ -25,10 +25,10 @@ type entry struct {
 
 // record has an event written with the current state.
 func (m *migration) record(event, detail string, failure *task.Failure) *entry {
-	return m.enter(task.RecordInput{Event: event, Detail: detail, Error: failure})
+	return m.tell(task.RecordInput{Event: event, Detail: detail, Error: failure})
 }
 
-func (m *migration) enter(in task.RecordInput) *entry {
+func (m *migration) tell(in task.RecordInput) *entry {
 	in.Ref, in.State, in.Phase = m.ref, m.st.State, m.st.Phase
 	m.st.Recorded = in.State
 	e := &entry{in: in}

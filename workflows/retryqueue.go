@@ -11,10 +11,15 @@ import (
 	"godwit/internal/task"
 )
 
+// mostMessage is the longest message of a failed shard, in bytes.
+const mostMessage = 1000
+
 // enqueue puts a shard that failed into the retry queue, or among the lost ones
 // when it has had all its rounds.
 func (m *migration) enqueue(p piece, failure task.Failure) {
 	now := workflow.Now(m.life)
+	// The ledger has it in full; here it may have to be handed over with many others.
+	failure.Message = oneLine(failure.Message, mostMessage)
 	next := waiting{No: p.no, Label: p.label, Round: p.round + 1, Failure: failure}
 	if next.Round > m.settings.rounds() {
 		m.st.Lost = append(m.st.Lost, next)

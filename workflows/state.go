@@ -120,7 +120,7 @@ func (s *state) enter(phase task.Phase, now time.Time) {
 		return
 	}
 	s.Phase = phase
-	step.StartedAt, step.State = &now, task.Running
+	step.StartedAt, step.State, step.Attempts = &now, task.Running, 1
 	s.Queue, s.Lost, s.Tries, s.Pace = nil, nil, tries{}, pace{}
 	s.Restarts, s.PhaseSpent = 0, 0
 }

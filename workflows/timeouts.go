@@ -95,6 +95,7 @@ func (m *migration) overran() error {
 		return failure
 	}
 	m.st.Restarts++
+	m.st.step(m.st.Phase).Attempts++
 	m.st.PhaseSpent = 0
 	return m.restart(failure, fmt.Sprintf("%s (restart %d of %d)", what, m.st.Restarts, restarts))
 }

@@ -101,7 +101,7 @@ func (m *migration) throttle(ctx workflow.Context, raw converter.RawValue) (task
 		m.st.Limits.RowsPerSecond = settings.RowsPerSecond
 		detail = oneLine(fmt.Sprintf("rows_per_second: %d %s", *settings.RowsPerSecond, detail), mostSummary)
 	}
-	e := m.enter(task.RecordInput{Event: "throttle", Detail: detail, Throttle: &settings, Error: m.st.Error})
+	e := m.tell(task.RecordInput{Event: "throttle", Detail: detail, Throttle: &settings, Error: m.st.Error})
 	m.publish()
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	_ = workflow.Await(ctx, func() bool { return e.done })
