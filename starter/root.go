@@ -44,9 +44,12 @@ const rootExample = `  godwit plan copy.yaml              # what would happen; c
   godwit watch $ID                   # look at it; Ctrl-C leaves it alone
   godwit wait $ID && echo done       # exit code 0 only for SUCCESS`
 
+// Help lists the verbs in the order above, not in that of the alphabet. Cobra
+// keeps this in a variable of its own.
+func init() { cobra.EnableCommandSorting = false }
+
 // execute is the process: it runs one command line and returns the exit code.
 func execute(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
-	cobra.EnableCommandSorting = false
 	a := &app{in: in, out: out, err: errs}
 	defer a.close()
 	root := newRoot(a)
