@@ -71,28 +71,22 @@ func TestAServerDiesWithItsKilledStarterAndTheNextStartSweeps(t *testing.T) {
 	})
 }
 
-func TestThePasswordIsInNoCommandLine(t *testing.T) {
-	onEveryEngine(t, func(t *testing.T, kind sandbox.Kind) {
-		s := sandboxtest.Start(t, kind, sandbox.Options{Databases: []string{"shop"}})
-		sleep := []string{"--execute=SELECT sleep(20)", "shop"}
-		if kind == sandbox.Postgres {
-			sleep = []string{"--command=SELECT pg_sleep(20)", "shop"}
-		}
-		client := s.Client(sleep...)
-		require.NoError(t, client.Start())
-		defer func() {
-			require.NoError(t, client.Process.Kill())
-			require.Error(t, client.Wait())
-		}()
-		busy := "SELECT count(*) FROM information_schema.processlist WHERE info = 'SELECT sleep(20)'"
-		if kind == sandbox.Postgres {
-			busy = "SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(20)'"
-		}
-		require.Eventually(t, func() bool { return read(t, s, "shop", busy) == "1" }, 10*time.Second, 50*time.Millisecond)
-
-		require.Contains(t, commandLine(client.Process.Pid), "sleep(20)")
-		require.Empty(t, mentioning(t, s.Password()))
-	})
+func showsItsPasswordInNoArguments(t *testing.T, s *sandbox.Server) {
+	sleep := []string{"--execute=SELECT sleep(20)", "shop"}
+	busy := "SELECT count(*) FROM information_schema.processlist WHERE info = 'SELECT sleep(20)'"
+	if s.Kind == sandbox.Postgres {
+		sleep = []string{"--command=SELECT pg_sleep(20)", "shop"}
+		busy = "SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(20)'"
+	}
+	client := s.Client(sleep...)
+	require.NoError(t, client.Start())
+	defer func() {
+		require.NoError(t, client.Process.Kill())
+		require.Error(t, client.Wait())
+	}()
+	require.Eventually(t, func() bool { return read(t, s, "shop", busy) == "1" }, 10*time.Second, 50*time.Millisecond)
+	require.Contains(t, commandLine(client.Process.Pid), "sleep(20)")
+	require.Empty(t, mentioning(t, s.Password()))
 }
 
 func commandLine(pid int) string {

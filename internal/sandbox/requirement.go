@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -21,21 +22,22 @@ type Requirement struct {
 type MissingError struct{ Requirements []Requirement }
 
 func (e *MissingError) Error() string {
-	var text strings.Builder
-	for i, r := range e.Requirements {
-		if i > 0 {
-			text.WriteString("; ")
-		}
-		fmt.Fprintf(&text, "%s is not installed: run `make deps`, or %s", r.Name, r.Elsewhere)
+	var names, remedies []string
+	for _, r := range e.Requirements {
+		names, remedies = append(names, r.Name), append(remedies, r.Elsewhere)
 	}
-	return text.String()
+	return fmt.Sprintf("not installed: %s; run `make deps`, or %s", strings.Join(names, ", "), strings.Join(remedies, "; "))
 }
 
-// Missing tells what is not installed of what these kinds need, and nothing when all is there.
+// Missing tells what is not installed of what these kinds need, each thing once, and nothing when all is there.
 func Missing(kinds ...Kind) []Requirement {
 	var found []Requirement
 	for _, kind := range kinds {
-		found = append(found, requirements(kind)...)
+		for _, r := range requirements(kind) {
+			if !slices.ContainsFunc(found, func(f Requirement) bool { return f.Name == r.Name }) {
+				found = append(found, r)
+			}
+		}
 	}
 	return found
 }

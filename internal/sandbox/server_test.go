@@ -18,7 +18,10 @@ import (
 
 func onEveryEngine(t *testing.T, scenario func(t *testing.T, kind sandbox.Kind)) {
 	for _, kind := range sandbox.Kinds() {
-		t.Run(string(kind), func(t *testing.T) { scenario(t, kind) })
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			scenario(t, kind)
+		})
 	}
 }
 
@@ -34,59 +37,64 @@ func read(t *testing.T, s *sandbox.Server, database, query string) string {
 	return strings.TrimSpace(string(output))
 }
 
-func TestAServerAnswersWithTheDatabasesItWasAskedFor(t *testing.T) {
+// TestOneServer holds what can be seen on a server that is only used.
+func TestOneServer(t *testing.T) {
 	onEveryEngine(t, func(t *testing.T, kind sandbox.Kind) {
 		var log strings.Builder
 		began := time.Now()
 		s := sandboxtest.Start(t, kind, sandbox.Options{Databases: []string{"shop", `odd "name`}, Log: &log})
 		t.Logf("%s %s started in %s", kind, s.Version, time.Since(began).Round(time.Millisecond))
-
-		require.NoError(t, s.Exec(t.Context(), "shop", "CREATE TABLE t (id int PRIMARY KEY, note varchar(20)); INSERT INTO t VALUES (1, '信天翁 🐦');"))
-		require.NoError(t, s.Exec(t.Context(), `odd "name`, "CREATE TABLE t (id int PRIMARY KEY)"))
-		require.Equal(t, "信天翁 🐦", read(t, s, "shop", "SELECT note FROM t"))
-
 		require.NotEmpty(t, s.Version)
 		require.Contains(t, log.String(), "initialising "+string(kind))
 		require.NotContains(t, log.String(), s.Password())
 		require.FileExists(t, filepath.Join(s.Dir, string(kind)+".log"))
-	})
-}
 
-func TestAnErrorInALaterStatementIsNotLost(t *testing.T) {
-	onEveryEngine(t, func(t *testing.T, kind sandbox.Kind) {
-		s := sandboxtest.Start(t, kind, sandbox.Options{Databases: []string{"shop"}})
-		err := s.Exec(t.Context(), "shop", "CREATE TABLE a (id int); CREATE TABLE b (id int); INSERT INTO nowhere VALUES (1);")
-		require.ErrorContains(t, err, "nowhere")
-	})
-}
-
-func TestTheUserMayDoEverything(t *testing.T) {
-	onEveryEngine(t, func(t *testing.T, kind sandbox.Kind) {
-		s := sandboxtest.Start(t, kind, sandbox.Options{})
-		statements := "CREATE USER other@'%' IDENTIFIED BY 'x'; GRANT ALL PRIVILEGES ON *.* TO other@'%' WITH GRANT OPTION; SET GLOBAL max_connections = 50;"
-		if kind == sandbox.Postgres {
-			statements = "CREATE ROLE other SUPERUSER LOGIN; ALTER SYSTEM SET max_connections = 50;"
-		}
-		for statement := range strings.SplitSeq(strings.TrimSuffix(statements, ";"), ";") {
-			require.NoError(t, s.Exec(t.Context(), "", statement))
+		for name, scenario := range map[string]func(*testing.T, *sandbox.Server){
+			"has the databases it was asked for":  hasItsDatabases,
+			"tells an error in a later statement": tellsALaterError,
+			"lets its user do everything":         letsItsUserDoEverything,
+			"does not let strangers in":           doesNotLetStrangersIn,
+			"shows its password in no arguments":  showsItsPasswordInNoArguments,
+		} {
+			t.Run(name, func(t *testing.T) { scenario(t, s) })
 		}
 	})
 }
 
-func TestStrangersAreNotLetIn(t *testing.T) {
-	onEveryEngine(t, func(t *testing.T, kind sandbox.Kind) {
-		s := sandboxtest.Start(t, kind, sandbox.Options{})
-		for _, name := range []string{"root", "postgres", "mysql", ""} {
-			cmd := s.Client("--user="+name, "--execute=SELECT 1")
-			cmd.Args = replace(cmd.Args, "--defaults-file=", "--no-defaults", "--protocol=tcp", "--host=127.0.0.1", fmt.Sprintf("--port=%d", s.Port))
-			if kind == sandbox.Postgres {
-				cmd = s.Client("--no-password", "--username="+name, "--command=SELECT 1")
-				cmd.Env = append(cmd.Env, "PGPASSWORD=wrong")
-			}
-			output, err := cmd.CombinedOutput()
-			require.Error(t, err, "user %q got in: %s", name, output)
+func hasItsDatabases(t *testing.T, s *sandbox.Server) {
+	require.NoError(t, s.Exec(t.Context(), "shop", "CREATE TABLE t (id int PRIMARY KEY, note varchar(20)); INSERT INTO t VALUES (1, '信天翁 🐦');"))
+	require.NoError(t, s.Exec(t.Context(), `odd "name`, "CREATE TABLE t (id int PRIMARY KEY)"))
+	require.Equal(t, "信天翁 🐦", read(t, s, "shop", "SELECT note FROM t"))
+}
+
+func tellsALaterError(t *testing.T, s *sandbox.Server) {
+	err := s.Exec(t.Context(), "shop", "CREATE TABLE a (id int); CREATE TABLE b (id int); INSERT INTO nowhere VALUES (1);")
+	require.ErrorContains(t, err, "nowhere")
+}
+
+func letsItsUserDoEverything(t *testing.T, s *sandbox.Server) {
+	statements := []string{
+		"CREATE USER other@'%' IDENTIFIED BY 'x'", "GRANT ALL PRIVILEGES ON *.* TO other@'%' WITH GRANT OPTION", "SET GLOBAL max_connections = 50",
+	}
+	if s.Kind == sandbox.Postgres {
+		statements = []string{"CREATE ROLE other SUPERUSER LOGIN", "ALTER SYSTEM SET max_connections = 50"}
+	}
+	for _, statement := range statements {
+		require.NoError(t, s.Exec(t.Context(), "", statement))
+	}
+}
+
+func doesNotLetStrangersIn(t *testing.T, s *sandbox.Server) {
+	for _, name := range []string{"root", "postgres", "mysql", ""} {
+		cmd := s.Client("--user="+name, "--execute=SELECT 1")
+		cmd.Args = replace(cmd.Args, "--defaults-file=", "--no-defaults", "--protocol=tcp", "--host=127.0.0.1", fmt.Sprintf("--port=%d", s.Port))
+		if s.Kind == sandbox.Postgres {
+			cmd = s.Client("--no-password", "--username="+name, "--command=SELECT 1")
+			cmd.Env = append(cmd.Env, "PGPASSWORD=wrong")
 		}
-	})
+		output, err := cmd.CombinedOutput()
+		require.Error(t, err, "user %q got in: %s", name, output)
+	}
 }
 
 // replace puts others in the place of the argument with the prefix.

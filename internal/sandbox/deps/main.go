@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -49,11 +50,11 @@ func run(check bool, names []string) error {
 
 func report(kinds []sandbox.Kind) error {
 	missing := sandbox.Missing(kinds...)
+	if len(missing) == 0 {
+		return nil
+	}
 	for _, r := range missing {
-		fmt.Printf("%s: %s is missing (Debian: %s)\n", r.Kind, r.Name, strings.Join(r.Packages, ", "))
+		fmt.Printf("missing for %s: %s (Debian: %s); %s\n", r.Kind, r.Name, strings.Join(r.Packages, ", "), r.Elsewhere)
 	}
-	if len(missing) > 0 {
-		return &sandbox.MissingError{Requirements: missing}
-	}
-	return nil
+	return errors.New("run `make deps`")
 }
