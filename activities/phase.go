@@ -6,6 +6,9 @@ import (
 	"runtime/debug"
 	"time"
 
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/log"
+
 	"godwit/internal/fault"
 	"godwit/internal/kind"
 	"godwit/internal/task"
@@ -32,6 +35,8 @@ func phase[R any](ctx context.Context, a *Activities, in task.PhaseInput, name s
 	if err := run.Ledger.Note(p.ctx, task.Event{What: name + " started", Phase: in.Phase, Attempt: p.attempt, Detail: in.Reason}); err != nil {
 		return none, p.report(err)
 	}
+	log := logger(ctx, in.Ref, in.Phase)
+	log.Info(name + " started")
 	result, err := guarded(p.ctx, k, run, call)
 	event := task.Event{What: name + " finished", Phase: in.Phase, Attempt: p.attempt, Duration: time.Since(began)}
 	if err != nil {
@@ -47,9 +52,16 @@ func phase[R any](ctx context.Context, a *Activities, in task.PhaseInput, name s
 		err = noted
 	}
 	if err != nil {
+		log.Warn(event.What, "took", event.Duration, "error", err)
 		return none, p.report(err)
 	}
+	log.Info(event.What, "took", event.Duration)
 	return result, nil
+}
+
+// logger names the migration in every line.
+func logger(ctx context.Context, ref task.Ref, phase task.Phase) log.Logger {
+	return log.With(activity.GetLogger(ctx), "task", ref.ID, "phase", phase)
 }
 
 // shard runs one attempt at a shard; its entries in the ledger are the kind's.
@@ -61,10 +73,14 @@ func shard(ctx context.Context, a *Activities, in task.ShardInput, call step[tas
 		return task.ShardResult{}, p.report(err)
 	}
 	p.attach(run)
+	began := time.Now()
+	log := log.With(logger(ctx, in.Ref, in.Phase), "shard", in.Shard)
 	result, err := guarded(p.ctx, k, run, call)
 	if err != nil {
+		log.Warn("shard not done", "took", time.Since(began), "error", err)
 		return task.ShardResult{}, p.report(err)
 	}
+	log.Info("shard done", "table", result.Table, "rows", result.Rows, "took", time.Since(began))
 	return result, nil
 }
 
