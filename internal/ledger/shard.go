@@ -172,7 +172,8 @@ func scanShard(rows engine.Rows) (Shard, error) {
 	return s, nil
 }
 
-// Work sums up the shards of a phase for the workflow.
+// Work sums up the shards of a phase for the workflow. Rows and bytes are those
+// of the shards that are done: an open one tells of its own in its heartbeat.
 func (l *Ledger) Work(ctx context.Context, phase task.Phase) (task.Work, error) {
 	shards, err := l.Shards(ctx, phase)
 	if err != nil {
@@ -181,11 +182,11 @@ func (l *Ledger) Work(ctx context.Context, phase task.Phase) (task.Work, error) 
 	w := task.Work{Shards: len(shards)}
 	for i := range shards {
 		s := &shards[i]
-		w.RowsDone += s.Rows
-		w.BytesDone += s.Bytes
 		if s.State == ShardDone {
 			w.Done++
 			w.RowsTotal += s.Rows
+			w.RowsDone += s.Rows
+			w.BytesDone += s.Bytes
 			continue
 		}
 		w.RowsTotal += max(s.RowsEstimate, s.Rows)
