@@ -14,6 +14,7 @@ import (
 	"godwit/activities"
 	"godwit/internal/cluster"
 	"godwit/internal/connection"
+	"godwit/internal/hook"
 	"godwit/internal/kind"
 	"godwit/internal/kind/copydb"
 	"godwit/internal/task"
@@ -43,6 +44,9 @@ type options struct {
 func serve(ctx context.Context, o options) error {
 	logger, err := newLogger(o)
 	if err != nil {
+		return err
+	}
+	if err := arm(logger); err != nil {
 		return err
 	}
 	connections, err := connection.Load(o.connections, os.Environ())
@@ -85,6 +89,15 @@ func serve(ctx context.Context, o options) error {
 	logger.Info("godwit-worker is ready", "version", version.Get().Version, "temporal", temporal.Address, "namespace", temporal.Namespace,
 		"queue", o.queue, "connections", connections.Names(), "activities", slots)
 	return meters.serve(ctx, o.metrics, temporal.Client, logger)
+}
+
+// arm sets the hooks that a test wants, and says so.
+func arm(logger *slog.Logger) error {
+	triggers := os.Getenv(hook.Variable)
+	if triggers != "" {
+		logger.Warn("this worker is armed for a test", "hooks", triggers)
+	}
+	return hook.Arm(triggers)
 }
 
 func newWorker(c client.Client, queue string, slots int, connections *connection.Registry) sdkworker.Worker {

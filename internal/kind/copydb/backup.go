@@ -8,6 +8,7 @@ import (
 
 	"godwit/internal/engine"
 	"godwit/internal/engine/postgres"
+	"godwit/internal/hook"
 	"godwit/internal/kind"
 	"godwit/internal/ledger"
 	"godwit/internal/task"
@@ -84,7 +85,12 @@ func setAside(ctx context.Context, run *kind.Run, to *postgres.Server, items, op
 			return err
 		}
 	}
-	return tx.Commit(ctx)
+	hook.At("tables set aside")
+	if err := tx.Commit(ctx); err != nil {
+		return err
+	}
+	hook.At("backup committed")
+	return nil
 }
 
 func setOneAside(ctx context.Context, run *kind.Run, tx engine.Tx, it *item, to engine.Name) error {

@@ -3,6 +3,7 @@ package copydb
 import (
 	"context"
 
+	"godwit/internal/hook"
 	"godwit/internal/kind"
 	"godwit/internal/task"
 )
@@ -21,9 +22,11 @@ func (c *Copy) Cutover(ctx context.Context, run *kind.Run) (task.CutoverResult, 
 	}
 	for i, it := range items {
 		run.Beat(task.Heartbeat{Phase: task.Cutover, Table: it.target(), Rows: int64(i), RowsTotal: int64(len(items))})
+		hook.At("before sequence")
 		if err := setIdentity(ctx, dbs, it); err != nil {
 			return task.CutoverResult{}, err
 		}
+		hook.At("after sequence")
 	}
 	kept, err := keptBackups(ctx, run)
 	if err != nil || len(kept) == 0 {

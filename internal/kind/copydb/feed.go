@@ -7,6 +7,7 @@ import (
 
 	"godwit/internal/codec"
 	"godwit/internal/engine"
+	"godwit/internal/hook"
 	"godwit/internal/shard"
 	"godwit/internal/throttle"
 )
@@ -68,6 +69,7 @@ func (f *feed) run(ctx context.Context) {
 		c, err := f.next(ctx)
 		if err == nil {
 			err = f.read(ctx, c)
+			hook.At("chunk read")
 		}
 		if err != nil {
 			f.send(ctx, block{err: err})

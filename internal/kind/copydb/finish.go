@@ -10,6 +10,7 @@ import (
 	"godwit/internal/engine"
 	"godwit/internal/engine/postgres"
 	"godwit/internal/fault"
+	"godwit/internal/hook"
 	"godwit/internal/kind"
 	"godwit/internal/task"
 )
@@ -45,9 +46,11 @@ func makeTable(ctx context.Context, run *kind.Run, dbs *databases, it *item) err
 	if err := run.Ledger.SetItemState(ctx, tx, it.No, string(it.state), string(itemReady)); err != nil {
 		return err
 	}
+	hook.At("table created")
 	if err := tx.Commit(ctx); err != nil {
 		return err
 	}
+	hook.At("table committed")
 	it.state = itemReady
 	return nil
 }
@@ -130,6 +133,7 @@ func (p *progress) do(ctx context.Context, s finishStep) error {
 	if err := s.do(ctx); err != nil {
 		return fmt.Errorf("%s: %w", s.what, err)
 	}
+	hook.At("finishing step done")
 	p.done.Add(1)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"godwit/internal/engine"
 	"godwit/internal/fault"
+	"godwit/internal/hook"
 	"godwit/internal/kind"
 	"godwit/internal/ledger"
 	"godwit/internal/task"
@@ -39,7 +40,9 @@ func (c *Copy) Preflight(ctx context.Context, run *kind.Run) (task.PreflightResu
 	if err != nil {
 		return task.PreflightResult{}, err
 	}
+	hook.At("plan made")
 	err = run.Ledger.Start(ctx, ledger.Migration{Kind: task.Copy, Name: run.Spec.Name, Spec: text, Fingerprint: p.fingerprint, Version: c.version}, claims(p.items), rows)
+	hook.At("plan committed")
 	return result(p.items, p.warnings), err
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"godwit/internal/engine"
+	"godwit/internal/hook"
 	"godwit/internal/kind"
 	"godwit/internal/ledger"
 	"godwit/internal/shard"
@@ -36,6 +37,7 @@ func (c *Copy) PrepareTransform(ctx context.Context, run *kind.Run) (task.Work, 
 		if err != nil {
 			return task.Work{}, err
 		}
+		hook.At("table cut")
 		if err := run.Ledger.PlanShards(ctx, task.Transform, shards); err != nil {
 			return task.Work{}, err
 		}

@@ -11,6 +11,7 @@ import (
 	"godwit/internal/engine"
 	"godwit/internal/engine/postgres"
 	"godwit/internal/fault"
+	"godwit/internal/hook"
 	"godwit/internal/kind"
 	"godwit/internal/ledger"
 	"godwit/internal/task"
@@ -80,7 +81,12 @@ func undo(ctx context.Context, run *kind.Run, to *postgres.Server, items []*item
 			return fmt.Errorf("cannot put %s back: %w", it.target(), err)
 		}
 	}
-	return tx.Commit(ctx)
+	hook.At("undone")
+	if err := tx.Commit(ctx); err != nil {
+		return err
+	}
+	hook.At("undo committed")
+	return nil
 }
 
 // restore puts back what was set aside.
@@ -165,8 +171,10 @@ func (c *Copy) Cleanup(ctx context.Context, run *kind.Run) error {
 	if _, err := tx.Exec(ctx, "DROP SCHEMA IF EXISTS "+postgres.Quote(asideSchema(run.Ref.ID))); err != nil {
 		return err
 	}
+	hook.At("cleaned up")
 	if err := tx.Commit(ctx); err != nil {
 		return err
 	}
+	hook.At("cleanup committed")
 	return run.Ledger.Release(ctx)
 }

@@ -12,6 +12,7 @@ import (
 	"godwit/internal/engine"
 	"godwit/internal/engine/postgres"
 	"godwit/internal/fault"
+	"godwit/internal/hook"
 	"godwit/internal/kind"
 	"godwit/internal/ledger"
 	"godwit/internal/shard"
@@ -44,6 +45,7 @@ func (c *Copy) TransformShard(ctx context.Context, run *kind.Run, in task.ShardI
 		if err := unchanged(ctx, dbs.from, it); err != nil {
 			return err
 		}
+		hook.At("shard claimed")
 		w := &shardCopy{run: run, dbs: dbs, item: it, lease: lease, conn: conn, parallel: max(1, in.Parallel),
 			sizer: shard.NewSizer(shard.DefaultLimits), rate: throttle.NewRate(0), began: time.Now()}
 		return w.do(ctx)
@@ -127,6 +129,7 @@ func (w *shardCopy) write(ctx context.Context, r *chunkReader) error {
 		return err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after Commit it does nothing
+	hook.At("before load")
 	loaded, err := tx.Load(ctx, w.item.Target.Name, w.item.Row.TargetColumns(), r)
 	if err != nil {
 		return w.explain(ctx, r, err)
@@ -138,9 +141,11 @@ func (w *shardCopy) write(ctx context.Context, r *chunkReader) error {
 	if err := w.lease.Advance(ctx, tx, p); err != nil {
 		return err
 	}
+	hook.At("before commit")
 	if err := tx.Commit(ctx); err != nil {
 		return err
 	}
+	hook.At("after commit")
 	w.lease.Committed(p)
 	w.rows += p.Rows
 	w.sizer.Done(p.Rows, p.Bytes, time.Since(began))

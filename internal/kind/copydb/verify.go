@@ -11,6 +11,7 @@ import (
 	"godwit/internal/digest"
 	"godwit/internal/engine"
 	"godwit/internal/engine/postgres"
+	"godwit/internal/hook"
 	"godwit/internal/kind"
 	"godwit/internal/ledger"
 	"godwit/internal/spec"
@@ -58,6 +59,7 @@ func (c *Copy) PrepareVerify(ctx context.Context, run *kind.Run) (task.Work, err
 	if err := c.forgetMismatches(ctx, run); err != nil {
 		return task.Work{}, err
 	}
+	hook.At("verify begins")
 	var shards []ledger.Shard
 	for _, it := range bySize(items) {
 		more, err := verifyShards(ctx, dbs, it, shardsOf(copied, it.target()), len(shards))
@@ -171,6 +173,7 @@ func (w *shardVerify) do(ctx context.Context) error {
 			return err
 		}
 	}
+	hook.At("shard compared")
 	p := ledger.Progress{Rows: found.Source.Rows, Digest: found, Done: true}
 	if err := w.lease.Advance(ctx, w.run.Ledger.DB(), p); err != nil {
 		return err
