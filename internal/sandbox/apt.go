@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"godwit/internal/process"
 )
 
 // Debian's stable release has no MySQL; its unstable branch has.
@@ -155,7 +157,7 @@ func quietly(ctx context.Context, cmd *exec.Cmd) error {
 	}
 	cmd.Stderr = &output
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive")
-	if err := complete(ctx, cmd); err != nil {
+	if err := process.Run(ctx, cmd); err != nil {
 		return fmt.Errorf("%w: %s", err, strings.TrimSpace(output.String()))
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"godwit/internal/scratch"
 )
 
 const lockInterval = 100 * time.Millisecond
@@ -73,8 +75,8 @@ func fillAndRename(cache, topic string, fill func(dir string) (name string, err 
 
 func awaitLock(ctx context.Context, path string) (*os.File, error) {
 	for {
-		lock, err := tryLock(path)
-		if !errors.Is(err, errLocked) {
+		lock, err := scratch.Lock(path)
+		if !errors.Is(err, scratch.ErrLocked) {
 			return lock, err
 		}
 		select {

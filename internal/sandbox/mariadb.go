@@ -3,6 +3,8 @@ package sandbox
 import (
 	"context"
 	"os/exec"
+
+	"godwit/internal/process"
 )
 
 func findMariaDB() engine {
@@ -37,5 +39,5 @@ func createMariaDB(ctx context.Context, e *mysqlFamily, install string, s *Serve
 		setting("innodb_log_file_size", e.effective(s)["innodb_log_file_size"]))
 	cmd := exec.Command(install, args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.Dir, serverEnvironment(), log, log
-	return complete(ctx, cmd)
+	return process.Run(ctx, cmd)
 }

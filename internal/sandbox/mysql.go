@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"godwit/internal/process"
 )
 
 func findMySQL() engine {
@@ -101,7 +103,7 @@ func createMySQL(ctx context.Context, e *mysqlFamily, version string, s *Server)
 	if err != nil {
 		return err
 	}
-	if err := complete(ctx, exec.Command("cp", "-a", template, s.data())); err != nil {
+	if err := process.Run(ctx, exec.Command("cp", "-a", template, s.data())); err != nil {
 		return fmt.Errorf("copy %s: %w", template, err)
 	}
 	// Every server has an id of its own, which it makes when it has none.
@@ -133,6 +135,6 @@ func mysqlTemplate(ctx context.Context, e *mysqlFamily, version string, s *Serve
 		args := append(slices.Clone(e.server[1:]), e.place(dir)...)
 		cmd := exec.Command(e.server[0], append(args, options...)...)
 		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.Dir, serverEnvironment(), log, log
-		return name, complete(ctx, cmd)
+		return name, process.Run(ctx, cmd)
 	})
 }

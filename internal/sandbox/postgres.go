@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"godwit/internal/process"
 )
 
 // postgresEngine runs the programs in bin.
@@ -83,7 +85,7 @@ func (e *postgresEngine) initialise(ctx context.Context, s *Server) error {
 	cmd := e.program("initdb", "--pgdata="+s.data(), "--username="+superuser, "--pwfile="+password, "--auth=scram-sha-256",
 		"--encoding=UTF8", "--locale="+locale, "--no-sync", "--no-instructions")
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.Dir, serverEnvironment(), log, log
-	return complete(ctx, cmd)
+	return process.Run(ctx, cmd)
 }
 
 func (e *postgresEngine) command(s *Server) *exec.Cmd {
@@ -116,7 +118,7 @@ func (e *postgresEngine) clear(dir string) error {
 	defer cancel()
 	cmd := e.program("postgres", "--single", "-D", data, "-c", "fsync=off", "-c", "unix_socket_directories=", "postgres")
 	cmd.Dir, cmd.Env = dir, serverEnvironment()
-	return complete(ctx, cmd)
+	return process.Run(ctx, cmd)
 }
 
 func (e *postgresEngine) url(s *Server, database string) string {

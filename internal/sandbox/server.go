@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"godwit/internal/process"
 )
 
 // Kind names a database engine.
@@ -60,7 +62,7 @@ type Server struct {
 	directory *directory
 
 	lifecycle sync.Mutex
-	process   *process // of the last start; nil before the first
+	process   *process.Process // of the last start; nil before the first
 }
 
 // Start makes a server and returns when it answers and has its databases. ctx bounds the start, not the server's life.
@@ -93,7 +95,7 @@ func startNew(ctx context.Context, kind Kind, engine engine, o Options) (_ *Serv
 	if s.directory, err = claimDirectory(parent, kind, o.Keep); err != nil {
 		return nil, err
 	}
-	s.Dir = s.directory.path
+	s.Dir = s.directory.Path
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.halt(), s.discard())
@@ -131,10 +133,10 @@ func (s *Server) run(ctx context.Context) error {
 	}
 	cmd := s.engine.command(s)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.Dir, serverEnvironment(), log, log
-	if s.process, err = launch(cmd, s.engine.deathSignal()); err != nil {
+	if s.process, err = process.Start(cmd, s.engine.deathSignal()); err != nil {
 		return s.wrap("start", err)
 	}
-	if err := s.directory.record(s.process.pid); err != nil {
+	if err := s.directory.record(s.process.PID); err != nil {
 		return s.wrap("start", err)
 	}
 	if err := s.awaitReady(ctx); err != nil {
@@ -149,7 +151,7 @@ func (s *Server) run(ctx context.Context) error {
 // awaitReady asks the server what it is until it tells. Asking ends with the server's process: another program that has
 // the port might take the question and never answer.
 func (s *Server) awaitReady(ctx context.Context) error {
-	ended := s.process.done
+	ended := s.process.Done()
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
@@ -167,7 +169,7 @@ func (s *Server) awaitReady(ctx context.Context) error {
 		}
 		select {
 		case <-ended:
-			return fmt.Errorf("the server ended by itself (%v)", s.process.state)
+			return fmt.Errorf("the server ended by itself (%v)", s.process.State())
 		case <-ctx.Done():
 			return fmt.Errorf("no answer from the server: %w, last: %w", ctx.Err(), err)
 		case <-time.After(readyInterval):
@@ -182,14 +184,14 @@ func (s *Server) Stop() error {
 	defer s.lifecycle.Unlock()
 	err := s.stop()
 	if s.options.Keep {
-		return errors.Join(err, s.directory.release())
+		return errors.Join(err, s.directory.Release())
 	}
 	return errors.Join(err, s.discard())
 }
 
 // discard removes what there is of a server that has ended.
 func (s *Server) discard() error {
-	return errors.Join(s.wrap("clean up", s.engine.clear(s.Dir)), s.directory.remove())
+	return errors.Join(s.wrap("clean up", s.engine.clear(s.Dir)), s.directory.Remove())
 }
 
 // Restart ends the server gracefully and starts it on the same port and data.
@@ -213,37 +215,17 @@ func (s *Server) Kill() error {
 func (s *Server) Resume(ctx context.Context) error {
 	s.lifecycle.Lock()
 	defer s.lifecycle.Unlock()
-	if s.process.alive() {
+	if s.process.Alive() {
 		return nil
 	}
 	return s.run(ctx)
 }
 
 func (s *Server) stop() error {
-	if !s.process.alive() {
-		return nil
-	}
-	if err := s.process.signal(s.engine.stopSignal()); err != nil {
-		return s.wrap("stop", err)
-	}
-	select {
-	case <-s.process.done:
-		return nil
-	case <-time.After(stopLimit):
-		return errors.Join(s.wrap("stop", fmt.Errorf("killed, because it had not ended after %s", stopLimit)), s.halt())
-	}
+	return s.wrap("stop", s.process.Stop(s.engine.stopSignal(), stopLimit))
 }
 
-func (s *Server) halt() error {
-	if !s.process.alive() {
-		return nil
-	}
-	if err := killTree(s.process.pid); err != nil {
-		return s.wrap("kill", err)
-	}
-	<-s.process.done
-	return nil
-}
+func (s *Server) halt() error { return s.wrap("kill", s.process.Kill()) }
 
 // Addr is the server's host:port.
 func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Port)) }

@@ -3,10 +3,11 @@ package sandbox
 import (
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"godwit/internal/process"
+	"godwit/internal/scratch"
 )
 
 // sweep ends the servers and removes the folders that processes which are no more have left in parent and in the system's
@@ -18,9 +19,7 @@ func (s *Server) sweep(parent string) {
 		places = append(places, os.TempDir())
 	}
 	for _, place := range places {
-		locks, _ := filepath.Glob(filepath.Join(place, directoryPrefix+"*", lockName)) // only a bad pattern is an error
-		for _, lock := range locks {
-			path := filepath.Dir(lock)
+		for _, path := range scratch.Candidates(place, directoryPrefix) {
 			removed, err := sweepOne(path)
 			switch {
 			case err != nil:
@@ -33,50 +32,35 @@ func (s *Server) sweep(parent string) {
 }
 
 func sweepOne(path string) (removed bool, err error) {
-	lock, err := openLock(filepath.Join(path, lockName))
-	if lock == nil {
+	folder, err := scratch.Take(path)
+	if folder == nil {
 		return false, err
 	}
-	d := &directory{path: path, lock: lock}
+	d := &directory{Folder: folder}
 	text, err := os.ReadFile(filepath.Join(path, recordName))
 	if err == nil {
 		err = json.Unmarshal(text, &d.ownership)
 	}
 	if err != nil {
-		return false, errors.Join(err, d.release())
+		return false, errors.Join(err, d.Release())
 	}
 	if err := d.endServer(); err != nil {
-		return false, errors.Join(err, d.release())
+		return false, errors.Join(err, d.Release())
 	}
 	if d.Keep {
-		return false, d.release()
+		return false, d.Release()
 	}
-	return true, d.remove()
-}
-
-// openLock returns nil without an error for a folder that is in use, gone, or another user's.
-func openLock(path string) (*os.File, error) {
-	// Only what is our own may say which process to kill: anyone can make a folder in /tmp.
-	for _, own := range []string{filepath.Dir(path), path} {
-		if info, err := os.Lstat(own); err != nil || info.Sys().(*syscall.Stat_t).Uid != uint32(os.Geteuid()) {
-			return nil, nil
-		}
-	}
-	lock, err := tryLock(path)
-	if errors.Is(err, errLocked) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return lock, err
+	return true, d.Remove()
 }
 
 // endServer kills the recorded process, if it is still that one, and clears what it leaves outside its folder.
 func (d *directory) endServer() error {
-	table, err := processTable()
+	table, err := process.List()
 	if err != nil {
 		return err
 	}
-	if d.PID != 0 && table.runs(d.PID, d.Started) {
-		if err := killTree(d.PID); err != nil {
+	if d.PID != 0 && table.Runs(d.PID, d.Started) {
+		if err := process.Kill(d.PID); err != nil {
 			return err
 		}
 	}
@@ -84,5 +68,5 @@ func (d *directory) endServer() error {
 	if err != nil {
 		return nil // without the engine's programs there is nothing that could clear it
 	}
-	return engine.clear(d.path)
+	return engine.clear(d.Path)
 }

@@ -1,4 +1,4 @@
-package sandbox
+package process
 
 import (
 	"context"
@@ -11,32 +11,31 @@ import (
 	"time"
 )
 
-// process is a child of this one that does not outlive it, where the system can see to that.
-type process struct {
-	pid   int
+// Process is a child of this process. A nil Process is one that was never started, and has ended.
+type Process struct {
+	PID   int
 	done  chan struct{}    // closed when it has ended and been waited for
 	state *os.ProcessState // valid when done is closed
 }
 
-// launch starts cmd in a process group of its own, so that Ctrl-C in a terminal reaches its starter alone, which then
-// stops it in order. death is the signal it gets when its starter dies.
+// Start starts cmd. death is the signal it gets when its starter dies.
 //
 // Linux sends that signal when the *thread* that started the child ends, so that thread must last as long as the child:
 // it is locked to a goroutine that waits for it.
-func launch(cmd *exec.Cmd, death syscall.Signal) (*process, error) {
+func Start(cmd *exec.Cmd, death syscall.Signal) (*Process, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.Setpgid = true
 	dieWithStarter(cmd.SysProcAttr, death)
-	p := &process{done: make(chan struct{})}
+	p := &Process{done: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
 		if err == nil {
-			p.pid = cmd.Process.Pid
+			p.PID = cmd.Process.Pid
 		}
 		started <- err
 		if err != nil {
@@ -52,18 +51,16 @@ func launch(cmd *exec.Cmd, death syscall.Signal) (*process, error) {
 	return p, nil
 }
 
-// complete runs cmd to its end and fails when it does not succeed; it is killed when ctx ends first.
-func complete(ctx context.Context, cmd *exec.Cmd) error {
-	p, err := launch(cmd, syscall.SIGKILL)
+// Run runs cmd to its end and fails when it does not succeed; it is killed when ctx ends first.
+func Run(ctx context.Context, cmd *exec.Cmd) error {
+	p, err := Start(cmd, syscall.SIGKILL)
 	if err != nil {
 		return err
 	}
 	select {
 	case <-p.done:
 	case <-ctx.Done():
-		err := killTree(p.pid)
-		<-p.done
-		return errors.Join(ctx.Err(), err)
+		return errors.Join(ctx.Err(), p.Kill())
 	}
 	if !p.state.Success() {
 		return fmt.Errorf("%s: %v", cmd.Path, p.state)
@@ -71,8 +68,19 @@ func complete(ctx context.Context, cmd *exec.Cmd) error {
 	return nil
 }
 
-// alive is false for the process of a server that was never started, too.
-func (p *process) alive() bool {
+// Done is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// State tells how it ended; nil before Done.
+func (p *Process) State() *os.ProcessState {
+	if p.Alive() {
+		return nil
+	}
+	return p.state
+}
+
+// Alive tells whether it has not ended.
+func (p *Process) Alive() bool {
 	if p == nil {
 		return false
 	}
@@ -84,26 +92,48 @@ func (p *process) alive() bool {
 	}
 }
 
-func (p *process) signal(signal syscall.Signal) error {
-	if err := syscall.Kill(p.pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+// Stop asks the process to end, with a signal, and returns when it has. One that does not end in time is killed, which
+// is an error.
+func (p *Process) Stop(ask syscall.Signal, limit time.Duration) error {
+	if !p.Alive() {
+		return nil
+	}
+	if err := syscall.Kill(p.PID, ask); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return err
 	}
+	select {
+	case <-p.done:
+		return nil
+	case <-time.After(limit):
+		return errors.Join(fmt.Errorf("killed, because it had not ended after %s", limit), p.Kill())
+	}
+}
+
+// Kill ends the process and its descendants at once.
+func (p *Process) Kill() error {
+	if !p.Alive() {
+		return nil
+	}
+	if err := Kill(p.PID); err != nil {
+		return err
+	}
+	<-p.done
 	return nil
 }
 
 const killLimit = 10 * time.Second
 
-// killTree kills a process and its descendants and waits until all have ended. The parent is stopped first, so that it
+// Kill kills a process and its descendants and waits until all have ended. The parent is stopped first, so that it
 // starts no more of them meanwhile; PostgreSQL puts each of its processes into a group of its own, which is why one
 // signal to the group does not do.
-func killTree(pid int) error {
+func Kill(pid int) error {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		if errors.Is(err, syscall.ESRCH) {
 			return nil
 		}
 		return err
 	}
-	table, err := processTable()
+	table, err := List()
 	if err != nil {
 		return errors.Join(err, syscall.Kill(pid, syscall.SIGKILL))
 	}
@@ -117,15 +147,15 @@ func killTree(pid int) error {
 }
 
 // awaitEnd waits until none of the processes, as they are in before, runs any more.
-func awaitEnd(pids []int, before processes) error {
+func awaitEnd(pids []int, before Table) error {
 	for deadline := time.Now().Add(killLimit); ; time.Sleep(5 * time.Millisecond) {
-		now, err := processTable()
+		now, err := List()
 		if err != nil {
 			return err
 		}
 		left := 0
 		for _, pid := range pids {
-			if now.runs(pid, before[pid].started) {
+			if now.Runs(pid, before[pid].Started) {
 				left++
 			}
 		}
@@ -138,24 +168,26 @@ func awaitEnd(pids []int, before processes) error {
 	}
 }
 
-// processes is the system's process table by process id.
-type processes map[int]processEntry
+// Table is the system's process table by process id.
+type Table map[int]Entry
 
-type processEntry struct {
-	parent  int
-	ended   bool   // a zombie: over, but not waited for by its parent
-	started string // when; with the process id it names a process for good, since ids are used again
+// Entry is what the table says of a process.
+type Entry struct {
+	Parent  int
+	Ended   bool   // a zombie: over, but not waited for by its parent
+	Started string // when; with the process id it names a process for good, since ids are used again
 }
 
-func (t processes) runs(pid int, started string) bool {
+// Runs tells whether the process of this id that started then still runs.
+func (t Table) Runs(pid int, started string) bool {
 	entry, ok := t[pid]
-	return ok && !entry.ended && entry.started == started
+	return ok && !entry.Ended && entry.Started == started
 }
 
-func (t processes) descendants(pid int) []int {
+func (t Table) descendants(pid int) []int {
 	var found []int
 	for child, entry := range t {
-		if entry.parent == pid {
+		if entry.Parent == pid {
 			found = append(append(found, child), t.descendants(child)...)
 		}
 	}

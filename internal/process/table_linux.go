@@ -1,4 +1,4 @@
-package sandbox
+package process
 
 import (
 	"bytes"
@@ -11,13 +11,13 @@ func dieWithStarter(attributes *syscall.SysProcAttr, death syscall.Signal) {
 	attributes.Pdeathsig = death
 }
 
-// processTable reads /proc, because a small container has no ps.
-func processTable() (processes, error) {
+// List reads /proc, because a small container has no ps.
+func List() (Table, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, err
 	}
-	table := processes{}
+	table := Table{}
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
 		if err != nil {
@@ -35,7 +35,7 @@ func processTable() (processes, error) {
 			return nil, err
 		}
 		ended := fields[state][0] == 'Z' || fields[state][0] == 'X'
-		table[pid] = processEntry{parent: ppid, ended: ended, started: string(fields[started])}
+		table[pid] = Entry{Parent: ppid, Ended: ended, Started: string(fields[started])}
 	}
 	return table, nil
 }

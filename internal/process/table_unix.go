@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package sandbox
+package process
 
 import (
 	"fmt"
@@ -10,15 +10,16 @@ import (
 	"syscall"
 )
 
-// dieWithStarter does nothing: only Linux can. The next Start ends what is left.
+// dieWithStarter does nothing: only Linux can.
 func dieWithStarter(*syscall.SysProcAttr, syscall.Signal) {}
 
-func processTable() (processes, error) {
+// List asks ps.
+func List() (Table, error) {
 	output, err := exec.Command("ps", "-A", "-o", "pid=,ppid=,stat=,lstart=").Output()
 	if err != nil {
 		return nil, fmt.Errorf("list processes with ps: %w", err)
 	}
-	table := processes{}
+	table := Table{}
 	for line := range strings.Lines(string(output)) {
 		fields := strings.Fields(line)
 		if len(fields) < 4 {
@@ -33,7 +34,7 @@ func processTable() (processes, error) {
 			return nil, err
 		}
 		ended := strings.HasPrefix(fields[2], "Z")
-		table[pid] = processEntry{parent: parent, ended: ended, started: strings.Join(fields[3:], " ")}
+		table[pid] = Entry{Parent: parent, Ended: ended, Started: strings.Join(fields[3:], " ")}
 	}
 	return table, nil
 }

@@ -1,0 +1,93 @@
+package process_test
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"godwit/internal/process"
+)
+
+// With starterVariable set, this test program is one that starts another and waits for its own end.
+const starterVariable = "GODWIT_TEST_STARTER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(starterVariable) != "" {
+		p, err := process.Start(exec.Command("sleep", "600"), syscall.SIGKILL)
+		if err != nil {
+			panic(err)
+		}
+		os.Stdout.WriteString(strconv.Itoa(p.PID) + "\n")
+		select {}
+	}
+	os.Exit(m.Run())
+}
+
+func TestAProgramEndsWithItsKilledStarter(t *testing.T) {
+	starter := exec.Command(os.Args[0])
+	starter.Env = append(os.Environ(), starterVariable+"=yes")
+	output, err := starter.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, starter.Start())
+	lines := bufio.NewScanner(output)
+	require.True(t, lines.Scan())
+	pid, err := strconv.Atoi(lines.Text())
+	require.NoError(t, err)
+	require.True(t, runs(t, pid))
+
+	require.NoError(t, starter.Process.Kill())
+	require.Error(t, starter.Wait())
+	require.Eventually(t, func() bool { return !runs(t, pid) }, 10*time.Second, 10*time.Millisecond)
+}
+
+func TestAProgramThatIgnoresTheRequestIsKilledWithItsChildren(t *testing.T) {
+	output, err := os.CreateTemp(t.TempDir(), "output")
+	require.NoError(t, err)
+	cmd := exec.Command("sh", "-c", `trap "" TERM; sleep 600 & echo $!; while :; do wait; done`)
+	cmd.Stdout = output
+	p, err := process.Start(cmd, syscall.SIGKILL)
+	require.NoError(t, err)
+	var child int
+	require.Eventually(t, func() bool {
+		text, err := os.ReadFile(output.Name())
+		require.NoError(t, err)
+		line, _, whole := strings.Cut(string(text), "\n")
+		if whole {
+			child, err = strconv.Atoi(line)
+			require.NoError(t, err)
+		}
+		return whole
+	}, 10*time.Second, 10*time.Millisecond)
+	require.True(t, runs(t, child))
+	require.Nil(t, p.State())
+
+	require.ErrorContains(t, p.Stop(syscall.SIGTERM, 100*time.Millisecond), "killed, because")
+	require.False(t, p.Alive())
+	require.Equal(t, "signal: killed", p.State().String())
+	require.False(t, runs(t, child))
+	require.NoError(t, p.Stop(syscall.SIGTERM, time.Second), "it has ended")
+}
+
+func TestRunEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, process.Run(ctx, exec.Command("sleep", "600")), context.DeadlineExceeded)
+	require.ErrorContains(t, process.Run(t.Context(), exec.Command("false")), "exit status 1")
+	require.NoError(t, process.Run(t.Context(), exec.Command("true")))
+}
+
+func runs(t *testing.T, pid int) bool {
+	t.Helper()
+	table, err := process.List()
+	require.NoError(t, err)
+	entry, there := table[pid]
+	return there && !entry.Ended
+}
