@@ -13,8 +13,8 @@ func newCutoverCommand(a *app) *cobra.Command {
 		GroupID: groupSteer,
 		Short:   "Start the cut-over of a migration that waits for it",
 		Long: `Make the result the real thing: for a migration with cutover mode manual, which
-waits for this once it is verified. It may be asked for before that: then the
-cut-over follows the verification at once.`,
+waits for this once it is verified. status shows when it does, and list marks it
+with a !.`,
 		Example:           `  godwit cutover $ID --reason "change 4711 approved" && godwit wait $ID`,
 		Args:              oneID,
 		ValidArgsFunction: a.completeID,

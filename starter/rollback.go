@@ -35,8 +35,7 @@ With --wait the exit code is 0 when it has been rolled back.`,
 				return err
 			}
 			if !wait {
-				detail := "is being undone; wait for it: godwit wait " + started.ID
-				return a.tell(outcome{ID: started.ID, Verb: task.RollbackUpdate, Detail: detail, URL: started.URL})
+				return a.asked(ctx, desk, started.ID, task.RollbackUpdate, "is being undone; wait for it: godwit wait "+started.ID)
 			}
 			return a.waitForUndoing(cmd, desk, started.ID)
 		},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -78,7 +79,7 @@ func (a *app) send(cmd *cobra.Command, id string, s signalling, flags *reasonFla
 		return err
 	}
 	if flags.noWait {
-		return a.tell(outcome{ID: id, Verb: s.verb, Detail: s.verb + " has been asked for"})
+		return a.asked(ctx, desk, id, s.verb, s.verb+" has been asked for")
 	}
 	answer, came, err := desk.AwaitEffect(ctx, id, effectLimit, s.came)
 	if err != nil {
@@ -93,6 +94,15 @@ func (a *app) send(cmd *cobra.Command, id string, s signalling, flags *reasonFla
 		a.print.Note("%s", answer.Remark)
 	}
 	return a.tell(outcomeOf(s.verb, answer, came, detail))
+}
+
+// asked tells of a request whose effect is not waited for.
+func (a *app) asked(ctx context.Context, desk *control.Desk, id, verb, detail string) error {
+	answer, err := desk.Status(ctx, id)
+	if err != nil {
+		return err
+	}
+	return a.tell(outcomeOf(verb, answer, false, detail))
 }
 
 // atWork names what is still running: "shop.orders 3, shop.lines 7".

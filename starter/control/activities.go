@@ -15,37 +15,52 @@ import (
 
 // addActivities adds to a status what the workflow does not see: what the
 // running activities say of themselves, and those that wait for another try.
+// Which shards run is the workflow's to tell, where it was asked: what is
+// pending was looked up at another moment.
 func addActivities(st *task.Status, pending []*workflowpb.PendingActivityInfo) {
-	said := st.Running
+	said, asked := st.Running, st.Source == "workflow"
 	st.Running = []task.Heartbeat{}
 	for _, activity := range pending {
 		if activity.GetActivityType().GetName() == task.RecordActivity {
 			continue
 		}
-		beat := beatOf(activity, said)
-		switch waits := activity.GetState() == enumspb.PENDING_ACTIVITY_STATE_SCHEDULED; {
-		case waits && activity.GetAttempt() > 1:
-			st.Failures = append(st.Failures, waitingTry(activity, beat))
-			if beat.Shard > 0 && st.Shards.Running > 0 {
-				st.Shards.Running--
-				st.Shards.Retrying++
-			}
+		beat := beatOf(activity)
+		at := slices.IndexFunc(said, func(known task.Heartbeat) bool { return beat.Shard > 0 && known.Shard == beat.Shard })
+		switch {
+		case at >= 0:
+			beat.Phase, beat.Table = said[at].Phase, cmp.Or(beat.Table, said[at].Table)
+			said = slices.Delete(slices.Clone(said), at, at+1)
+		case asked && beat.Shard > 0:
 			continue
-		case waits:
-			beat.WaitingFor = "a worker with a free slot"
 		}
-		st.Running = append(st.Running, beat)
-		if beat.Holding != "" && !st.Throttle.Holding {
-			st.Throttle.Holding, st.Throttle.Reason = true, beat.Holding
-		}
+		addActivity(st, activity, beat)
 	}
+	st.Running = append(st.Running, said...)
 	slices.SortFunc(st.Running, func(a, b task.Heartbeat) int { return cmp.Compare(a.Shard, b.Shard) })
 	addProgress(st)
 }
 
-// beatOf is what an activity said last, completed by what Temporal and the
-// workflow know of it.
-func beatOf(activity *workflowpb.PendingActivityInfo, said []task.Heartbeat) task.Heartbeat {
+func addActivity(st *task.Status, activity *workflowpb.PendingActivityInfo, beat task.Heartbeat) {
+	waits := activity.GetState() == enumspb.PENDING_ACTIVITY_STATE_SCHEDULED
+	if waits && activity.GetAttempt() > 1 {
+		st.Failures = append(st.Failures, waitingTry(activity, beat))
+		if beat.Shard > 0 && st.Shards.Running > 0 {
+			st.Shards.Running--
+			st.Shards.Retrying++
+		}
+		return
+	}
+	if waits {
+		beat.WaitingFor = "a worker with a free slot"
+	}
+	if beat.Holding != "" && !st.Throttle.Holding {
+		st.Throttle.Holding, st.Throttle.Reason = true, beat.Holding
+	}
+	st.Running = append(st.Running, beat)
+}
+
+// beatOf is what an activity said last, completed by what Temporal knows of it.
+func beatOf(activity *workflowpb.PendingActivityInfo) task.Heartbeat {
 	var beat task.Heartbeat
 	if details := activity.GetHeartbeatDetails().GetPayloads(); len(details) > 0 {
 		decode(details[0], &beat)
@@ -56,11 +71,6 @@ func beatOf(activity *workflowpb.PendingActivityInfo, said []task.Heartbeat) tas
 	}
 	if beat.Shard == 0 {
 		beat.Shard = shardOf(activity)
-	}
-	for _, known := range said {
-		if beat.Shard > 0 && known.Shard == beat.Shard {
-			beat.Phase, beat.Table = known.Phase, cmp.Or(beat.Table, known.Table)
-		}
 	}
 	if beat.Phase == "" {
 		beat.Phase = phaseOf(activity.GetActivityType().GetName())

@@ -38,7 +38,7 @@ func shard(t *testing.T, id string, beat *task.Heartbeat) *workflowpb.PendingAct
 // one of four done.
 func transforming() task.Status {
 	return task.Status{
-		State: task.Running, Phase: task.Transform,
+		State: task.Running, Phase: task.Transform, Source: "workflow",
 		Progress: task.Progress{RowsDone: 1000, RowsTotal: 4000, Percent: 19, ETASeconds: -1},
 		Shards:   task.ShardCounts{Total: 4, Done: 1, Running: 2},
 		Running: []task.Heartbeat{
@@ -90,10 +90,24 @@ func TestAShardWithoutAHeartbeatIsKnownByItsActivity(t *testing.T) {
 	info.State = enumspb.PENDING_ACTIVITY_STATE_SCHEDULED
 	addActivities(&st, []*workflowpb.PendingActivityInfo{info})
 
+	require.Len(t, st.Running, 2, "the other one has just begun")
+	require.Equal(t, 3, st.Running[1].Shard)
+	require.Equal(t, "shop.lines", st.Running[1].Table)
+	require.Equal(t, "a worker with a free slot", st.Running[1].WaitingFor)
+}
+
+func TestAShardThatTheWorkflowCountsAsDoneIsNotCountedTwice(t *testing.T) {
+	st := transforming()
+	addActivities(&st, []*workflowpb.PendingActivityInfo{shard(t, "transform-0001", &task.Heartbeat{Shard: 1, Rows: 1000})})
+	require.EqualValues(t, 1000, st.Progress.RowsDone)
+	require.Equal(t, []int{2, 3}, []int{st.Running[0].Shard, st.Running[1].Shard})
+}
+
+func TestWithoutTheWorkflowThePendingActivitiesTellWhatRuns(t *testing.T) {
+	st := task.Status{State: task.Running, Phase: task.Transform, Source: "temporal", Progress: task.Progress{ETASeconds: -1}}
+	addActivities(&st, []*workflowpb.PendingActivityInfo{shard(t, "transform-0007", &task.Heartbeat{Phase: task.Transform, Table: "shop.orders", Shard: 7, Rows: 10})})
 	require.Len(t, st.Running, 1)
-	require.Equal(t, 3, st.Running[0].Shard)
-	require.Equal(t, "shop.lines", st.Running[0].Table)
-	require.Equal(t, "a worker with a free slot", st.Running[0].WaitingFor)
+	require.Equal(t, "shop.orders", st.Running[0].Table)
 }
 
 func TestAPhaseAtWorkIsShownAndALedgerEntryIsNot(t *testing.T) {

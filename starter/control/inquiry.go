@@ -33,7 +33,7 @@ func (d *Desk) Ask(ctx context.Context, queue string, in task.InquiryInput, limi
 	go d.watchInquiry(watched, stop, run, queue)
 	err = run.Get(watched, &result)
 	if err == nil {
-		return result, nil
+		return result, answers(result, in)
 	}
 	if watched.Err() != nil {
 		d.abandon(run)
@@ -43,6 +43,15 @@ func (d *Desk) Ask(ctx context.Context, queue string, in task.InquiryInput, limi
 		return result, explained
 	}
 	return result, errors.New(failureMessage(err))
+}
+
+// answers reports an answer to another question: the worker is of a version
+// that does not know this one.
+func answers(result task.InquiryResult, in task.InquiryInput) error {
+	if in.Plan != nil && result.Plan == nil || in.Events != nil && result.Events == nil || in.Status != nil && result.Status == nil {
+		return errors.New("the worker does not know this question; start a godwit-worker of the same version as this godwit")
+	}
+	return nil
 }
 
 // watchInquiry gives an inquiry up when no worker has taken it and none is left.

@@ -70,7 +70,7 @@ func (b *Bars) Show(st task.Status, now time.Time) error {
 	for i, trouble := range view.Troubles(st, style) {
 		wanted[troublePlace+i] = fixed(trouble)
 	}
-	b.shards(st.Running, wanted)
+	b.shards(view.Telling(st.Running), wanted)
 	return b.draw(wanted)
 }
 

@@ -29,8 +29,7 @@ func NewLines(p *printer.Printer, style view.Style, every time.Duration) *Lines 
 
 // Show prints what has changed since the last time.
 func (l *Lines) Show(st task.Status, now time.Time) error {
-	changed := st.State != l.last.State || st.Phase != l.last.Phase || st.WaitingFor != l.last.WaitingFor ||
-		st.Throttle.Holding != l.last.Throttle.Holding
+	changed := st.State != l.last.State || st.Phase != l.last.Phase || st.WaitingFor != l.last.WaitingFor
 	for _, failure := range st.Failures {
 		if text := view.Failure(failure); !l.failures[text] {
 			l.failures[text] = true

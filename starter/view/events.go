@@ -21,9 +21,10 @@ func Event(e task.Event, style EventStyle) string {
 		fmt.Sprintf("%5d", e.No),
 		e.At.In(style.Now.Location()).Format("2006-01-02 15:04:05.000"),
 		text.Pad(string(e.Phase), 9, ' '),
-		text.Pad(e.What, 16, ' '),
+		text.Pad(e.What, 18, ' '),
 	}
-	if work := Work(task.Heartbeat{Table: e.Table, Shard: e.Shard}); work != "" {
+	work := Work(task.Heartbeat{Table: e.Table, Shard: e.Shard})
+	if work != "" && (e.Table == "" || !strings.HasPrefix(e.Detail, e.Table)) {
 		parts = append(parts, work)
 	}
 	if e.Attempt > 1 {

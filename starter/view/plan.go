@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"godwit/internal/task"
@@ -22,7 +23,7 @@ func Plan(w io.Writer, plan task.Plan, style Style) error {
 	p.line("advice", plan.Advice)
 	p.planTables(plan.Tables)
 	for _, table := range plan.Tables {
-		p.planColumns(table)
+		p.planColumns(table, plan.Warnings)
 	}
 	if len(plan.Statements) > 0 {
 		p.heading("SQL, in this order")
@@ -42,19 +43,24 @@ func Plan(w io.Writer, plan task.Plan, style Style) error {
 
 func (p *page) planTables(tables []task.TablePlan) {
 	p.heading("tables")
-	g := newGrid("SOURCE", "TARGET", "ROWS", "SIZE", "SHARDS", "KEY", "NOTE").right(3, 4, 5)
+	g := newGrid("SOURCE", "TARGET", "ROWS", "SIZE", "SHARDS", "KEY").right(3, 4, 5)
 	for _, t := range tables {
 		key := strings.Join(t.Key, ", ")
 		if key == "" {
 			key = "none"
 		}
-		g.row(t.Source, t.Target, rows(t.Rows), size(t.Bytes), rows(int64(t.Shards)), key, strings.Join(t.Notes, "; "))
+		g.row(t.Source, t.Target, rows(t.Rows), size(t.Bytes), rows(int64(t.Shards)), key)
 	}
 	p.WriteString(g.String(margin))
 }
 
-func (p *page) planColumns(t task.TablePlan) {
-	if len(t.Columns) == 0 {
+// planColumns writes what becomes of a table's columns, and what is to be said
+// of the table unless a warning says it.
+func (p *page) planColumns(t task.TablePlan, warnings []string) {
+	notes := slices.DeleteFunc(slices.Clone(t.Notes), func(note string) bool {
+		return slices.ContainsFunc(warnings, func(warning string) bool { return strings.Contains(warning, note) })
+	})
+	if len(t.Columns)+len(notes) == 0 {
 		return
 	}
 	p.heading(t.Source + " → " + t.Target)
@@ -63,4 +69,7 @@ func (p *page) planColumns(t task.TablePlan) {
 		g.row(c.Source, c.SourceType, "→", c.Target, c.TargetType, c.Note)
 	}
 	p.WriteString(g.String(margin))
+	for _, note := range notes {
+		fmt.Fprintln(p, indented(note, margin))
+	}
 }

@@ -163,9 +163,8 @@ func (p *page) kept(st task.Status) {
 		until = fmt.Sprintf(" until %s (%s from now)", p.style.moment(*st.KeptUntil), Duration(max(time.Duration(0), st.KeptUntil.Sub(p.style.Now))))
 	}
 	p.heading("kept for a rollback" + until)
-	g := newGrid().right(3)
 	for _, item := range st.Kept {
-		g.row(item.What, item.Where, size(item.Bytes), item.Restore)
+		fmt.Fprintf(p, "%s%s, %s, as %s\n", margin, item.What, size(item.Bytes), item.Where)
+		fmt.Fprintln(p, indented(p.style.paint(faint, "to restore by hand: "+item.Restore), margin+margin))
 	}
-	p.WriteString(g.String(margin))
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -27,7 +28,7 @@ func (p *page) phases(steps []task.PhaseStatus) {
 
 // running writes what the activities at work say of themselves.
 func (p *page) running(beats []task.Heartbeat) {
-	if len(beats) == 0 {
+	if beats = Telling(beats); len(beats) == 0 {
 		return
 	}
 	p.heading("at work")
@@ -42,9 +43,21 @@ func (p *page) running(beats []task.Heartbeat) {
 	p.WriteString(g.String(margin))
 }
 
-// Work names what a heartbeat is about: "shop.orders 3", or a phase.
+// Telling are the heartbeats that say more than that a phase is at work.
+func Telling(beats []task.Heartbeat) []task.Heartbeat {
+	return slices.DeleteFunc(slices.Clone(beats), func(beat task.Heartbeat) bool {
+		return beat.Shard == 0 && beat.Table == "" && Remark(beat) == ""
+	})
+}
+
+// numbered is a table with the number of its shard: "shop.orders 3/8".
+var numbered = regexp.MustCompile(` \d+/\d+$`)
+
+// Work names what a heartbeat is about: "shop.orders 3/8", or a phase.
 func Work(beat task.Heartbeat) string {
 	switch {
+	case numbered.MatchString(beat.Table):
+		return beat.Table
 	case beat.Table != "" && beat.Shard > 0:
 		return fmt.Sprintf("%s %d", beat.Table, beat.Shard)
 	case beat.Shard > 0:

@@ -53,7 +53,7 @@ func running() task.Status {
 		},
 		Running: []task.Heartbeat{
 			{Phase: task.Transform, Table: "shop.orders", Shard: 3, Rows: 87500, RowsTotal: 125000, Percent: 70, RowsPerSecond: 26100, Attempt: 1},
-			{Phase: task.Transform, Table: "shop.顧客", Shard: 12, Rows: 900, RowsTotal: 1250, Percent: 72, RowsPerSecond: 26210, Attempt: 2, WaitingFor: "a lock on shop.顧客"},
+			{Phase: task.Transform, Table: "shop.顧客 4/9", Shard: 12, Rows: 900, RowsTotal: 1250, Percent: 72, RowsPerSecond: 26210, Attempt: 2, WaitingFor: "a lock on shop.顧客"},
 		},
 		Failures:  []task.Failure{{Class: task.Transient, Message: "connection reset by peer; try 2 at 22:04:16 UTC", Phase: task.Transform, Shard: number(5), Table: "shop.orders"}},
 		StartedAt: ago(13 * time.Second),
@@ -159,7 +159,8 @@ func TestAPlanShowsTablesTypesAndSQL(t *testing.T) {
 func TestEventsTellWhatHappenedOnALineEach(t *testing.T) {
 	events := []task.Event{
 		{No: 1, At: now, What: "started", Phase: task.Preflight, Detail: "by ann@db1"},
-		{No: 12, At: now, What: "shard done", Phase: task.Transform, Table: "shop.orders", Shard: 3, Attempt: 2, Duration: 4200 * time.Millisecond},
+		{No: 12, At: now, What: "shard done", Phase: task.Transform, Table: "shop.orders", Shard: 3, Attempt: 2, Duration: 4200 * time.Millisecond,
+			Detail: "shop.orders 3/8: 125000 rows"},
 		{No: 13, At: now, What: "shard failed", Phase: task.Transform, Table: "shop.orders", Shard: 5,
 			Error: &task.Failure{Class: task.Data, Message: "value \"x\"\nof row 7"}, Stack: "a.go:1\nb.go:2"},
 	}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"godwit/internal/task"
+)
+
+func TestRollbackWorksAfterAFailureAndAfterTheCutover(t *testing.T) {
+	r := newRig(t)
+	r.breakShard(2, "broken")
+	require.Equal(t, exitFailed, r.call("run", specFile(t), "--id", t.Name(), "--wait").code)
+	undone := r.call("rollback", t.Name(), "--wait")
+	require.Equal(t, exitSuccess, undone.code, undone.out+undone.notes)
+	require.Equal(t, exitRolledBack, r.call("wait", t.Name()).code)
+
+	r.breakShard(2, "")
+	r.keepFor = time.Hour
+	kept := t.Name() + "-kept"
+	done := r.must("run", specFile(t), "--id", kept, "--wait")
+	require.Contains(t, done.out, "kept for a rollback until")
+	require.Equal(t, exitSuccess, r.call("rollback", kept, "--wait").code)
+	require.Equal(t, task.RolledBack, r.status(kept).State)
+}
+
+func TestPauseTakesEffectAndASecondOneIsRefused(t *testing.T) {
+	r := newRig(t)
+	release := r.block()
+	id := strings.TrimSpace(r.must("run", specFile(t)).out)
+	r.until(id, func(st task.Status) bool { return st.Phase == task.Transform })
+
+	paused := r.must("pause", id, "--reason", "month-end")
+	require.Contains(t, paused.out, id+": paused in transform; go on: godwit resume "+id)
+	require.Contains(t, r.must("status", id).out, "(month-end)")
+
+	again := r.call("pause", id)
+	require.Equal(t, exitOther, again.code)
+	require.Contains(t, again.notes, "cannot pause: it is PAUSED in transform; you can resume")
+
+	release()
+	require.Contains(t, r.must("resume", id).out, "goes on in ")
+	r.must("wait", id)
+	over := r.call("pause", id)
+	require.Equal(t, exitOther, over.code)
+	require.Contains(t, over.notes, "cannot pause: it has ended (SUCCESS)")
+}
+
+func TestAManualCutoverWaitsForItsVerb(t *testing.T) {
+	r := newRig(t)
+	id := strings.TrimSpace(r.must("copy", "--source", "legacy", "--target", "warehouse", "--cutover", "manual").out)
+	st := r.until(id, func(st task.Status) bool { return st.Attention })
+	require.Contains(t, st.WaitingFor, "godwit cutover "+id)
+	require.Contains(t, r.must("list", "--target", "warehouse").out, id)
+
+	r.must("cutover", id, "--reason", "approved")
+	r.must("wait", id)
+	late := r.call("cutover", id)
+	require.Equal(t, exitOther, late.code)
+	require.Contains(t, late.notes, "cannot cutover: it has ended (SUCCESS)")
+}
+
+func TestThrottleChangesARunningMigration(t *testing.T) {
+	r := newRig(t)
+	r.block()
+	id := strings.TrimSpace(r.must("run", specFile(t)).out)
+	r.until(id, func(st task.Status) bool { return st.Phase == task.Transform })
+
+	r.must("throttle", id, "--rows-per-second", "500", "--parallel", "2")
+	st := r.status(id)
+	require.EqualValues(t, 500, st.Throttle.RowsPerSecond)
+	require.Equal(t, 2, st.Throttle.Parallel)
+	require.Contains(t, r.must("status", id).out, "at most 500 rows/s, 2 shards at once")
+
+	require.Equal(t, exitUsage, r.call("throttle", id).code)
+	require.Equal(t, exitUsage, r.call("throttle", id, "--parallel", "0").code)
+}
