@@ -14,7 +14,10 @@ import (
 // Rows move when they are updated, so ranges cover a table exactly once only
 // in one snapshot or while nobody writes. Before PostgreSQL 14 every range
 // reads the whole table.
-type BlockRange struct{ From, Until int64 }
+type BlockRange struct {
+	From  int64 `json:"from"`
+	Until int64 `json:"until"`
+}
 
 // Where is the condition for a Select.
 func (b BlockRange) Where() string {

@@ -9,7 +9,6 @@ import (
 	"net"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/puddle/v2"
 
@@ -55,7 +54,7 @@ func Classify(err error) (task.Class, bool) {
 func lostConnection(err error) bool {
 	var network net.Error
 	return errors.As(err, &network) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
-		errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, pgx.ErrTxCommitRollback)
+		errors.Is(err, pgconn.ErrConnClosed)
 }
 
 // untrusted reports whether TLS refused the server, which no repetition mends.
@@ -75,8 +74,11 @@ func sqlState(err error) string {
 }
 
 func classOf(e *pgconn.PgError) task.Class {
-	if e.Code == "XX000" && strings.HasPrefix(e.Message, "tuple concurrently") {
+	switch {
+	case e.Code == "XX000" && strings.HasPrefix(e.Message, "tuple concurrently"):
 		return task.Busy // two GRANTs or ALTERs of the same thing at once
+	case e.Code == "0A000" && e.Routine == "RevalidateCachedQuery":
+		return task.Transient // a table has changed under a prepared statement, which the driver prepares anew
 	}
 	if class, known := states[e.Code]; known {
 		return class
@@ -141,7 +143,6 @@ var stateClasses = map[string]task.Class{
 
 // states are the exceptions from stateClasses.
 var states = map[string]task.Class{
-	"0A000": task.Config,
 	"25006": task.Config,    // read-only: a standby, or set so
 	"25P03": task.Transient, // idle in transaction for too long
 	"25P04": task.Busy,      // transaction_timeout

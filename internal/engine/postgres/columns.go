@@ -43,6 +43,9 @@ func columns(ctx context.Context, on executor, oid uint32) ([]engine.Column, err
 			return c, err
 		}
 		modify(&c.Type, modifier)
+		if len(c.Type.Values) == 0 {
+			c.Type.Values = nil
+		}
 		switch {
 		case expression == nil || c.Identity: // a serial's default is its identity
 		case generated != "":

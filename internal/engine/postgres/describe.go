@@ -33,7 +33,7 @@ type Description struct {
 var copyContexts = []*regexp.Regexp{
 	regexp.MustCompile(`(?s)(?:^|\n)COPY .+?, \pL+ (\d+)(?:, \pL+ (.+?)(?:[ \x{a0}]?: (?:["«»][ \x{a0}]?(.*?)[ \x{a0}]?["«»]|[^"«»].*))?)?(?:[ \x{a0}]?: .*)?\z`),
 	regexp.MustCompile(`(?s)(?:^|\n).+?のCOPY、行 (\d+)(?:、列 (.+?)(?:: (?:"(.*)"|[^"].*))?)?(?:: .*)?\z`),
-	regexp.MustCompile(`(?s)(?:^|\n).+? 복사, (\d+)번째 줄(?:, (.+?) 열(?:: "(.*)")?)?(?:: .*)?\z`),
+	regexp.MustCompile(`(?s)(?:^|\n)(?:.+? 복사|COPY .+?), (\d+)(?:번째 줄|행)(?:, (.+?) 열(?:: (?:"(.*)"|[^"].*))?)?(?:: .*)?\z`),
 }
 
 // Describe tells what a server's error says about the row that it is about.

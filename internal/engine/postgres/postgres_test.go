@@ -3,15 +3,16 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"godwit/internal/connection"
 	"godwit/internal/engine"
 	"godwit/internal/sandbox"
 )
@@ -49,22 +50,25 @@ func open(t testing.TB, statements ...string) *Server {
 	return s
 }
 
-// connect opens a pool as Godwit's connections do, as the superuser or
-// another user, who then has the password "secret".
+// connect opens a pool as the worker does, as the superuser or another user,
+// who then has the password "secret".
 func connect(t testing.TB, database, user string) *Server {
-	config, err := pgxpool.ParseConfig(box.URL(database))
-	require.NoError(t, err)
+	address := box.URL(database)
 	if user != "" {
-		config.ConnConfig.User, config.ConnConfig.Password = user, "secret"
+		u, err := url.Parse(address)
+		require.NoError(t, err)
+		u.User = url.UserPassword(user, "secret")
+		address = u.String()
 	}
-	for name, value := range map[string]string{"search_path": "", "timezone": "UTC", "datestyle": "ISO", "application_name": "godwit test"} {
-		config.ConnConfig.RuntimeParams[name] = value
-	}
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	registry, err := connection.Load("", []string{"GODWIT_CONNECTION_TEST=" + address})
+	require.NoError(t, err)
+	named, err := registry.Get("test")
+	require.NoError(t, err)
+	pool, err := named.Postgres(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		closed := make(chan struct{})
-		go func() { defer close(closed); pool.Close() }() // waits for connections in use, which a failed test may leave
+		go func() { defer close(closed); registry.Close() }() // waits for connections in use, which a failed test may leave
 		select {
 		case <-closed:
 		case <-time.After(5 * time.Second):

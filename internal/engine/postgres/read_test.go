@@ -98,10 +98,10 @@ func TestRangesOfEveryKindOfKeyCoverATableExactlyOnce(t *testing.T) {
 		{"composite", "k int, l text, m bytea, PRIMARY KEY (k, l, m)", `SELECT n % 3, 'x' || n % 7, decode(to_hex(n + 16), 'hex') FROM generate_series(1, 100) n`},
 		{"descending", "k int NOT NULL, l int NOT NULL", "SELECT n % 10, n FROM generate_series(1, 100) n"},
 	}
+	s := open(t, "CREATE TYPE public.mood AS ENUM ('sad', 'ok', 'happy')", "CREATE DOMAIN public.code AS int CHECK (VALUE > 0)")
 	for _, k := range keys {
 		t.Run(k.name, func(t *testing.T) {
-			s := open(t, "CREATE TYPE public.mood AS ENUM ('sad', 'ok', 'happy')", "CREATE DOMAIN public.code AS int CHECK (VALUE > 0)",
-				"CREATE TABLE public.t ("+k.definition+")", "INSERT INTO public.t "+k.fill)
+			execute(t, s, "DROP TABLE IF EXISTS public.t", "CREATE TABLE public.t ("+k.definition+")", "INSERT INTO public.t "+k.fill)
 			if k.name == "descending" {
 				execute(t, s, "CREATE UNIQUE INDEX t_desc ON public.t (k DESC, l DESC)")
 			}

@@ -69,7 +69,7 @@ func (s *Server) SetSequence(ctx context.Context, table engine.Name, column stri
 		return fault.About(table.String(), task.Config, "the sequence of column %s of table %s counts downwards: set it by hand", column, table)
 	}
 	var highest *int64
-	if err := s.on.QueryRow(ctx, "SELECT ceil(max("+Quote(column)+"))::bigint FROM "+quoteName(table)).Scan(&highest); err != nil {
+	if err := s.on.QueryRow(ctx, "SELECT ceil(max("+Quote(column)+")::numeric)::bigint FROM "+quoteName(table)).Scan(&highest); err != nil {
 		return fmt.Errorf("cannot read the highest %s of table %s: %w", column, table, err)
 	}
 	var last uint64 // the value to be regarded as given out
