@@ -15,7 +15,7 @@ import (
 func (s *Server) EnsureIndex(ctx context.Context, table engine.Name, index engine.Index) error {
 	what := fmt.Sprintf("index %s of table %s", index.Name, table)
 	return s.ensure(ctx, change{what: what, table: table, missing: func(ctx context.Context) ([]string, error) {
-		found, err := s.findIndex(ctx, table.Schema, index.Name)
+		found, err := findIndex(ctx, s.on, table.Schema, index.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -35,7 +35,7 @@ func (s *Server) EnsureIndex(ctx context.Context, table engine.Name, index engin
 		if err != nil {
 			return nil, fmt.Errorf("cannot compare %s with the one to be made: %w", what, err)
 		}
-		if !sameIndex(found.Index, wanted) {
+		if !sameIndex(found, wanted) {
 			return nil, differs(table, what, fmt.Sprintf("it is %s, wanted is %s", found.Definition, CreateIndex(table, index)))
 		}
 		return nil, nil
@@ -45,9 +45,10 @@ func (s *Server) EnsureIndex(ctx context.Context, table engine.Name, index engin
 // foundIndex is what has an index's name.
 type foundIndex struct {
 	engine.Index
-	table string // of the index; "" when it is none
-	kind  string // what it is, when it is no index
-	valid bool
+	table  string // of the index; "" when it is none
+	kind   string // what it is, when it is no index
+	valid  bool
+	traits string // what engine.Index leaves out, in words of the catalog
 }
 
 func (f *foundIndex) what() string {
@@ -57,12 +58,18 @@ func (f *foundIndex) what() string {
 	return "it is one of table " + f.table
 }
 
-func (s *Server) findIndex(ctx context.Context, schema, name string) (*foundIndex, error) {
+// findIndex looks a name up; nil when nothing has it.
+func findIndex(ctx context.Context, on executor, schema, name string) (*foundIndex, error) {
 	f := &foundIndex{}
 	var kind string
-	err := s.on.QueryRow(ctx, `SELECT coalesce(t.relname, ''), c.relkind::text, coalesce(x.indisvalid, false) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	// A column that only newer servers have is read through JSON.
+	err := on.QueryRow(ctx, `SELECT coalesce(t.relname, ''), c.relkind::text, coalesce(x.indisvalid, false),
+			concat_ws(' ', x.indclass, x.indcollation, x.indoption, c.reloptions, to_jsonb(x) ->> 'indnullsnotdistinct',
+				ARRAY(SELECT a.attname FROM generate_series(x.indnkeyatts, x.indnatts - 1) k
+					JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[k] ORDER BY k))
+		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		LEFT JOIN pg_index x ON x.indexrelid = c.oid LEFT JOIN pg_class t ON t.oid = x.indrelid WHERE n.nspname = $1 AND c.relname = $2`, schema, name).
-		Scan(&f.table, &kind, &f.valid)
+		Scan(&f.table, &kind, &f.valid, &f.traits)
 	if noRows(err) {
 		return nil, nil
 	}
@@ -70,7 +77,7 @@ func (s *Server) findIndex(ctx context.Context, schema, name string) (*foundInde
 		f.kind = relationKinds[kind]
 		return f, err
 	}
-	rows, err := s.on.Query(ctx, indexColumns+` FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid JOIN pg_am am ON am.oid = c.relam
+	rows, err := on.Query(ctx, indexColumns+` FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid JOIN pg_am am ON am.oid = c.relam
 		JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2`, schema, name)
 	if err != nil {
 		return nil, err
@@ -81,7 +88,7 @@ func (s *Server) findIndex(ctx context.Context, schema, name string) (*foundInde
 
 // indexAsMade returns an index as the server describes it once it is made, by
 // making it on an empty twin of the table.
-func (s *Server) indexAsMade(ctx context.Context, table engine.Name, index engine.Index) (made engine.Index, err error) {
+func (s *Server) indexAsMade(ctx context.Context, table engine.Name, index engine.Index) (made *foundIndex, err error) {
 	err = s.withTwin(ctx, table, func(tx pgx.Tx, twin engine.Name) error {
 		index.Name = twin.Table + "_index"
 		for _, statement := range []string{"CREATE TABLE " + quoteName(twin) + " (LIKE " + quoteName(table) + ")", CreateIndex(twin, index)} {
@@ -89,21 +96,14 @@ func (s *Server) indexAsMade(ctx context.Context, table engine.Name, index engin
 				return err
 			}
 		}
-		oid, err := tableOID(ctx, tx, twin)
-		if err != nil {
-			return err
-		}
-		all, err := indexes(ctx, tx, oid)
-		if err == nil {
-			made = all[0]
-		}
+		made, err = findIndex(ctx, tx, twin.Schema, index.Name)
 		return err
 	})
 	return made, err
 }
 
-func sameIndex(a, b engine.Index) bool {
-	return a.Unique == b.Unique && a.Method == b.Method && a.Predicate == b.Predicate && slices.Equal(a.Parts, b.Parts)
+func sameIndex(a, b *foundIndex) bool {
+	return a.Unique == b.Unique && a.Method == b.Method && a.Predicate == b.Predicate && a.traits == b.traits && slices.Equal(a.Parts, b.Parts)
 }
 
 // EnsurePrimaryKey makes a table's primary key. One that is there already has

@@ -99,6 +99,17 @@ func TestAnIndexThatIsThereHasToBeTheSame(t *testing.T) {
 	}
 }
 
+func TestAnIndexThatOnlyLooksTheSameIsAnotherOne(t *testing.T) {
+	s := open(t, "CREATE TABLE public.t (a text, b int)")
+	wanted := index("i", "a")
+	require.NoError(t, s.EnsureIndex(t.Context(), tableT, wanted))
+	require.NoError(t, s.EnsureIndex(t.Context(), tableT, wanted))
+	for _, definition := range []string{"(a text_pattern_ops)", `(a COLLATE "C")`, "(a NULLS FIRST)", "(a) INCLUDE (b)", "(a) WITH (fillfactor = 50)"} {
+		execute(t, s, "DROP INDEX public.i", "CREATE INDEX i ON public.t "+definition)
+		requireConfig(t, s.EnsureIndex(t.Context(), tableT, wanted), "index i of table public.t exists already")
+	}
+}
+
 func TestWhatAFailedIndexBuildLeftIsRebuilt(t *testing.T) {
 	s := open(t, "CREATE TABLE public.t (a int)", "INSERT INTO public.t VALUES (1), (1)")
 	_, err := s.Exec(t.Context(), "CREATE UNIQUE INDEX CONCURRENTLY i ON public.t (a)")
