@@ -51,8 +51,13 @@ func Start(cmd *exec.Cmd, death syscall.Signal) (*Process, error) {
 	return p, nil
 }
 
-// Run runs cmd to its end and fails when it does not succeed; it is killed when ctx ends first.
-func Run(ctx context.Context, cmd *exec.Cmd) error {
+// Run runs cmd to its end and fails when it does not succeed; it is killed with its descendants when ctx ends first.
+func Run(ctx context.Context, cmd *exec.Cmd) error { return run(ctx, cmd, Kill) }
+
+// RunGently is Run for a program that must not be killed if it can be helped: it is ended as End does.
+func RunGently(ctx context.Context, cmd *exec.Cmd) error { return run(ctx, cmd, End) }
+
+func run(ctx context.Context, cmd *exec.Cmd, end func(pid int) error) error {
 	p, err := Start(cmd, syscall.SIGKILL)
 	if err != nil {
 		return err
@@ -60,7 +65,9 @@ func Run(ctx context.Context, cmd *exec.Cmd) error {
 	select {
 	case <-p.done:
 	case <-ctx.Done():
-		return errors.Join(ctx.Err(), p.Kill())
+		err := end(p.PID)
+		<-p.done
+		return errors.Join(ctx.Err(), err)
 	}
 	if !p.state.Success() {
 		return fmt.Errorf("%s: %v", cmd.Path, p.state)
@@ -121,7 +128,27 @@ func (p *Process) Kill() error {
 	return nil
 }
 
-const killLimit = 10 * time.Second
+const (
+	endLimit  = 5 * time.Second
+	killLimit = 10 * time.Second
+)
+
+// End asks a process to end and waits until those that it has started have ended, too. Only what does not end in time is
+// killed.
+func End(pid int) error {
+	table, err := List()
+	if err != nil {
+		return errors.Join(err, Kill(pid))
+	}
+	family := append(table.descendants(pid), pid)
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return err
+	}
+	if awaitEnd(family, table, endLimit) == nil {
+		return nil
+	}
+	return errors.Join(Kill(pid), killAll(family, table))
+}
 
 // Kill kills a process and its descendants and waits until all have ended. The parent is stopped first, so that it
 // starts no more of them meanwhile; PostgreSQL puts each of its processes into a group of its own, which is why one
@@ -137,18 +164,29 @@ func Kill(pid int) error {
 	if err != nil {
 		return errors.Join(err, syscall.Kill(pid, syscall.SIGKILL))
 	}
-	family := append(table.descendants(pid), pid)
-	for _, member := range family {
-		if err := syscall.Kill(member, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+	return killAll(append(table.descendants(pid), pid), table)
+}
+
+// killAll kills those of the processes that still are what they are in before, and waits until they have ended.
+func killAll(pids []int, before Table) error {
+	now, err := List()
+	if err != nil {
+		return err
+	}
+	for _, pid := range pids {
+		if !now.Runs(pid, before[pid].Started) {
+			continue
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return err
 		}
 	}
-	return awaitEnd(family, table)
+	return awaitEnd(pids, before, killLimit)
 }
 
 // awaitEnd waits until none of the processes, as they are in before, runs any more.
-func awaitEnd(pids []int, before Table) error {
-	for deadline := time.Now().Add(killLimit); ; time.Sleep(5 * time.Millisecond) {
+func awaitEnd(pids []int, before Table, limit time.Duration) error {
+	for deadline := time.Now().Add(limit); ; time.Sleep(5 * time.Millisecond) {
 		now, err := List()
 		if err != nil {
 			return err
@@ -163,7 +201,7 @@ func awaitEnd(pids []int, before Table) error {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("%d killed processes have not ended after %s", left, killLimit)
+			return fmt.Errorf("%d processes have not ended after %s", left, limit)
 		}
 	}
 }

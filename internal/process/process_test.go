@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -82,6 +83,24 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	require.ErrorIs(t, process.Run(ctx, exec.Command("sleep", "600")), context.DeadlineExceeded)
 	require.ErrorContains(t, process.Run(t.Context(), exec.Command("false")), "exit status 1")
 	require.NoError(t, process.Run(t.Context(), exec.Command("true")))
+}
+
+func TestAProgramRunGentlyCleansUpAfterItselfAndItsChildren(t *testing.T) {
+	left := filepath.Join(t.TempDir(), "left")
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	script := `touch "$0"; trap 'ended=yes' TERM; sleep 0.5; rm "$0"; test -z "$ended" || exit 3`
+	require.ErrorIs(t, process.RunGently(ctx, exec.Command("sh", "-c", script, left)), context.DeadlineExceeded)
+	require.NoFileExists(t, left)
+}
+
+func TestAProgramRunGentlyIsKilledWhenItGoesOn(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	err := process.RunGently(ctx, exec.Command("sh", "-c", `trap "" TERM; sleep 600`))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Less(t, time.Since(began), time.Minute)
 }
 
 func runs(t *testing.T, pid int) bool {

@@ -85,7 +85,8 @@ func (e *postgresEngine) initialise(ctx context.Context, s *Server) error {
 	cmd := e.program("initdb", "--pgdata="+s.data(), "--username="+superuser, "--pwfile="+password, "--auth=scram-sha-256",
 		"--encoding=UTF8", "--locale="+locale, "--no-sync", "--no-instructions")
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.Dir, serverEnvironment(), log, log
-	return process.Run(ctx, cmd)
+	// It runs servers, and those leave shared memory that nobody finds again when they are killed.
+	return process.RunGently(ctx, cmd)
 }
 
 func (e *postgresEngine) command(s *Server) *exec.Cmd {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -146,10 +145,9 @@ func sharedMemoryOf(t *testing.T, pids []int) []string {
 	var segments []string
 	for _, pid := range pids {
 		maps, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "maps"))
-		if errors.Is(err, os.ErrNotExist) {
-			continue // a short-lived worker of the server
+		if err != nil {
+			continue // a short-lived worker, which has ended
 		}
-		require.NoError(t, err)
 		for line := range strings.Lines(string(maps)) {
 			fields := strings.Fields(line)
 			switch name := fields[len(fields)-1]; {

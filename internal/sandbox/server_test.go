@@ -215,15 +215,41 @@ func TestATakenPortIsNamed(t *testing.T) {
 func TestAnAbandonedStartLeavesNothing(t *testing.T) {
 	onEveryEngine(t, func(t *testing.T, kind sandbox.Kind) {
 		dir := openDir(t)
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		defer cancel()
-		_, err := sandbox.Start(ctx, kind, sandbox.Options{Dir: dir})
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		left, err := os.ReadDir(dir)
-		require.NoError(t, err)
-		require.Empty(t, left)
-		require.Empty(t, mentioning(t, dir))
+		for _, patience := range []time.Duration{150, 250, 400, 600} {
+			segments := abandonStart(t, kind, dir, patience*time.Millisecond)
+			left, err := os.ReadDir(dir)
+			require.NoError(t, err)
+			require.Empty(t, left)
+			require.Empty(t, mentioning(t, dir))
+			require.Empty(t, existing(t, segments), "shared memory")
+		}
 	})
+}
+
+// abandonStart gives a start up after a while and returns the shared memory that was used until then.
+func abandonStart(t *testing.T, kind sandbox.Kind, dir string, patience time.Duration) (segments []string) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	ended := make(chan error)
+	go func() {
+		s, err := sandbox.Start(ctx, kind, sandbox.Options{Dir: dir})
+		if err == nil {
+			err = s.Stop() // it was fast enough
+		}
+		ended <- err
+	}()
+	for {
+		segments = append(segments, sharedMemoryOf(t, mentioning(t, dir))...)
+		select {
+		case err := <-ended:
+			if err != nil {
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				require.NotContains(t, err.Error(), "clean up")
+			}
+			return segments
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
 }
 
 func TestServersRunSideBySide(t *testing.T) {
