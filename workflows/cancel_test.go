@@ -65,7 +65,7 @@ func TestACancelWhilePausedDoesNotWaitForTheResume(t *testing.T) {
 
 func TestACancelWhileATryIsWaitedFor(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Retry.Delay, w.in.Spec.Retry.MaxDelay = duration(t, "1h"), duration(t, "1h")
+	w.spec.Retry.Delay, w.spec.Retry.MaxDelay = duration(t, "1h"), duration(t, "1h")
 	w.fails(task.TransformShardActivity, 3, -1, task.Data)
 	w.signal(10*time.Minute, task.CancelSignal, nil)
 	w.run()

@@ -27,6 +27,7 @@ func (w *world) next() *world {
 	require.NoError(w.t, converter.GetDefaultDataConverter().FromPayloads(handover.Input, &n.in))
 	n.done, n.plan, n.cut, n.troubles, n.transform, n.verify = w.done, w.plan, w.cut, w.troubles, w.transform, w.verify
 	n.env.SetStartTime(w.env.Now())
+	n.spec = w.spec
 	return n
 }
 
@@ -64,7 +65,7 @@ func TestAHandoverWhilePausedStaysPaused(t *testing.T) {
 
 func TestAHandoverKeepsTheRetryQueue(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Retry.Delay, w.in.Spec.Retry.MaxDelay = duration(t, "1h"), duration(t, "1h")
+	w.spec.Retry.Delay, w.spec.Retry.MaxDelay = duration(t, "1h"), duration(t, "1h")
 	w.fails(task.TransformShardActivity, 3, -1, task.Data)
 	w.longAfter(90 * time.Second)
 	w.run()
@@ -119,7 +120,7 @@ func TestAHandoverTakesTheCountOfTriesAlong(t *testing.T) {
 
 func TestALimitCountsTheTimeOfEarlierRuns(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Timeouts.Transform = duration(t, "110s")
+	w.spec.Timeouts.Transform = duration(t, "110s")
 	w.longAfter(30 * time.Second)
 	w.run()
 	n := w.next()

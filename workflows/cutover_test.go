@@ -14,7 +14,7 @@ import (
 // tended every ten.
 func manual(t *testing.T) *world {
 	w := newWorld(t)
-	w.in.Spec.Copy.Cutover.Mode = spec.ManualCutover
+	w.spec.Copy.Cutover.Mode = spec.ManualCutover
 	w.plan.TendEvery = 10 * time.Minute
 	return w
 }

@@ -32,7 +32,7 @@ func (w *world) page(after time.Duration) *string {
 func TestThePageAnswersWhatAnOperatorAsks(t *testing.T) {
 	w := newWorld(t)
 	w.transform = 12
-	w.in.Spec.Retry.Delay, w.in.Spec.Retry.MaxDelay = duration(t, "1h"), duration(t, "1h")
+	w.spec.Retry.Delay, w.spec.Retry.MaxDelay = duration(t, "1h"), duration(t, "1h")
 	w.fails(task.TransformShardActivity, 3, -1, task.Data).err = temporal.NewNonRetryableApplicationError("value `1|2` of column *note*\nis too long", "data", nil)
 	w.signal(10*time.Second, task.ResumeSignal, nil)
 	running, waiting := w.page(150*time.Second), w.page(30*time.Minute)
@@ -72,8 +72,8 @@ func TestThePageSaysWhatIsWaitedForAndKept(t *testing.T) {
 func TestThePageStaysSmallHoweverManyShardsFail(t *testing.T) {
 	w := newWorld(t)
 	w.transform = 200
-	w.in.Spec.Throttle.Parallel = 64
-	w.in.Spec.Retry.Delay, w.in.Spec.Retry.MaxDelay = duration(t, "1h"), duration(t, "1h")
+	w.spec.Throttle.Parallel = 64
+	w.spec.Retry.Delay, w.spec.Retry.MaxDelay = duration(t, "1h"), duration(t, "1h")
 	w.fails(task.TransformShardActivity, 0, -1, task.Data).err = temporal.NewNonRetryableApplicationError(strings.Repeat("long ", 500), "data", nil)
 	text := w.page(30 * time.Minute)
 	w.run()
@@ -112,7 +112,7 @@ func TestEverythingThatCanBeSentIsDescribed(t *testing.T) {
 func TestSearchAttributesChangeOnlyWithThePhaseTheStateAndFivePercent(t *testing.T) {
 	w := newWorld(t)
 	w.transform, w.verify = 200, 200
-	w.in.Spec.Throttle.Parallel = 1
+	w.spec.Throttle.Parallel = 1
 	w.run()
 	w.succeeds()
 	require.LessOrEqual(t, w.upserts, 7+20)

@@ -1,18 +1,20 @@
 package workflows
 
 import (
+	"encoding/json"
 	"errors"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"godwit/internal/spec"
 	"godwit/internal/task"
 )
 
 // MigrationInput starts a migration. The workflow's id is the task's id.
 type MigrationInput struct {
-	Spec spec.Spec `json:"spec"`
+	// Spec in its flat form. The workflow reads only what every kind has, so that
+	// a run replays although a later version reads specs more strictly.
+	Spec json.RawMessage `json:"spec"`
 	// Ledger is the name of the connection whose database holds the ledger.
 	Ledger string `json:"ledger"`
 	// Target is what is migrated, in words; the search attribute GodwitTarget.

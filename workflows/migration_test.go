@@ -47,7 +47,7 @@ func TestAMigrationRunsItsPhasesInOrder(t *testing.T) {
 
 func TestNothingIsComparedWhenTheSpecSaysSo(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Verify.Mode = spec.NoVerify
+	w.spec.Verify.Mode = spec.NoVerify
 	w.run()
 	w.succeeds()
 	require.NotContains(t, w.names(), task.PrepareVerifyActivity)
@@ -79,7 +79,7 @@ func TestAResumedMigrationComparesItsFingerprintAndDoesOnlyWhatIsMissing(t *test
 func TestAFailedPreflightEndsAtOnceAndUndoesNothing(t *testing.T) {
 	for _, reaction := range []spec.OnFailure{spec.Hold, spec.Rollback} {
 		w := newWorld(t)
-		w.in.Spec.OnFailure = reaction
+		w.spec.OnFailure = reaction
 		w.fails(task.PreflightActivity, 0, -1, task.Config)
 		w.run()
 		w.failsWith(task.Failed, task.Config)
@@ -118,8 +118,8 @@ func TestAPhaseWhoseTroubleDoesNotPassFails(t *testing.T) {
 
 func TestATryThatWasSupersededIsNotCounted(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Retry.Attempts = 1
-	w.in.Spec.Retry.Rounds = new(int)
+	w.spec.Retry.Attempts = 1
+	w.spec.Retry.Rounds = new(int)
 	w.fails(task.CutoverActivity, 0, 20, task.Superseded)
 	w.fails(task.TransformShardActivity, 3, 20, task.Superseded)
 	w.run()
@@ -130,8 +130,8 @@ func TestATryThatWasSupersededIsNotCounted(t *testing.T) {
 
 func TestAWorkerThatStopsIsNoFailureOfAPhase(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Retry.Attempts = 1
-	w.in.Spec.Retry.Rounds = new(int)
+	w.spec.Retry.Attempts = 1
+	w.spec.Retry.Rounds = new(int)
 	w.fails(task.FinishTransformActivity, 0, 5, task.Stopping)
 	w.run()
 	w.succeeds()
@@ -165,7 +165,7 @@ func TestAMismatchFailsWithWhatWasCompared(t *testing.T) {
 
 func TestAFailureIsAnsweredByARollbackWhenTheSpecSaysSo(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.OnFailure = spec.Rollback
+	w.spec.OnFailure = spec.Rollback
 	w.fails(task.CutoverActivity, 0, -1, task.Data)
 	w.run()
 	w.failsWith(task.RolledBack, task.Undone)
@@ -177,7 +177,7 @@ func TestAFailureIsAnsweredByARollbackWhenTheSpecSaysSo(t *testing.T) {
 
 func TestARollbackThatFailsSaysSoAndCanBeCalledAgain(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.OnFailure = spec.Rollback
+	w.spec.OnFailure = spec.Rollback
 	w.fails(task.CutoverActivity, 0, -1, task.Data)
 	w.fails(task.RollbackActivity, 0, -1, task.Config)
 	w.run()

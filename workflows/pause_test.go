@@ -36,7 +36,7 @@ func TestAPauseStopsTheShardsAndAResumeGoesOnFromTheLedger(t *testing.T) {
 
 func TestAResumeChecksThatNothingChangedMeanwhile(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.OnFailure = spec.Rollback
+	w.spec.OnFailure = spec.Rollback
 	w.signal(90*time.Second, task.PauseSignal, nil)
 	w.at(2*time.Minute, func() { w.fails(task.PreflightActivity, 0, -1, task.Config) })
 	w.signal(3*time.Minute, task.ResumeSignal, nil)
@@ -85,13 +85,13 @@ func TestAPauseWorksWhileATryIsWaitedFor(t *testing.T) {
 	for _, activity := range []string{task.BackupActivity, task.TransformShardActivity} {
 		w := newWorld(t)
 		w.took = map[string]time.Duration{}
-		w.in.Spec.Retry.Delay, w.in.Spec.Retry.MaxDelay = duration(t, "10m"), duration(t, "10m")
+		w.spec.Retry.Delay, w.spec.Retry.MaxDelay = duration(t, "10m"), duration(t, "10m")
 		shard := 0
 		if activity == task.TransformShardActivity {
 			shard = 1
 		}
 		w.fails(activity, shard, 6, task.Transient) // 31 s of waiting, or 10 m
-		w.in.Spec.Retry.Rounds = ptr(9)
+		w.spec.Retry.Rounds = ptr(9)
 		w.signal(20*time.Second, task.PauseSignal, nil)
 		paused := w.look(21 * time.Second)
 		w.signal(time.Hour, task.ResumeSignal, nil)
@@ -139,8 +139,8 @@ func TestSignalsThatMakeNoSenseAreNotedAndIgnored(t *testing.T) {
 
 func TestTheRetryQueueOutlivesAPause(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Retry.Rounds = ptr(1)
-	w.in.Spec.Retry.Delay, w.in.Spec.Retry.MaxDelay = duration(t, "1h"), duration(t, "1h")
+	w.spec.Retry.Rounds = ptr(1)
+	w.spec.Retry.Delay, w.spec.Retry.MaxDelay = duration(t, "1h"), duration(t, "1h")
 	w.fails(task.TransformShardActivity, 3, -1, task.Data)
 	w.signal(90*time.Second, task.PauseSignal, nil)
 	paused := w.look(2 * time.Minute)

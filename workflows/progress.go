@@ -7,11 +7,6 @@ import (
 	"godwit/internal/task"
 )
 
-// weights are how much of a whole migration the phases are, as a rule.
-var weights = map[task.Phase]float64{
-	task.Preflight: 1, task.Backup: 1, task.Transform: 68, task.Verify: 27, task.Cutover: 2, task.Cleanup: 1,
-}
-
 // fraction is how much of the current phase's work is done.
 func (t *tally) fraction() float64 {
 	switch {
@@ -33,7 +28,7 @@ func (m *migration) percent() float64 {
 	}
 	var all, done float64
 	for _, phase := range task.Phases {
-		weight := weights[phase]
+		weight := task.PhaseWeights[phase]
 		if phase == task.Verify && !m.settings.verifies() {
 			continue
 		}
@@ -97,7 +92,7 @@ func (m *migration) eta() float64 {
 	}
 	rows := float64(max(0, t.RowsTotal-t.RowsDone))
 	if m.st.Phase == task.Transform && m.settings.verifies() {
-		rows += float64(t.RowsTotal) * weights[task.Verify] / weights[task.Transform]
+		rows += float64(t.RowsTotal) * task.PhaseWeights[task.Verify] / task.PhaseWeights[task.Transform]
 	}
 	return math.Round(rows / rate)
 }

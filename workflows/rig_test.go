@@ -31,6 +31,7 @@ type rig struct {
 	c     client.Client
 	id    string
 	queue string
+	spec  *spec.Spec
 	in    MigrationInput
 
 	shards  int
@@ -54,7 +55,7 @@ func newRig(t *testing.T, c client.Client, id string) *rig {
 	require.NoError(t, err)
 	s.Copy.Source, s.Copy.Target, s.Name = "legacy", "warehouse", "legacy → warehouse"
 	r := &rig{
-		t: t, c: c, id: id, queue: id, shards: 3, in: MigrationInput{Spec: *s, Ledger: "warehouse", Target: "warehouse"},
+		t: t, c: c, id: id, queue: id, spec: s, shards: 3, in: MigrationInput{Ledger: "warehouse", Target: "warehouse"},
 		gates: map[string]chan struct{}{}, broken: map[int]task.Class{}, done: map[string]int{}, begun: map[string]int{},
 	}
 	w := worker.New(c, r.queue, worker.Options{MaxHeartbeatThrottleInterval: 50 * time.Millisecond, WorkerStopTimeout: time.Second})
@@ -179,7 +180,7 @@ func (r *rig) start() error {
 		ID: r.id, TaskQueue: r.queue, WorkflowExecutionErrorWhenAlreadyStarted: true,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
-	}, task.MigrationWorkflow, r.in)
+	}, task.MigrationWorkflow, r.input())
 	if err == nil {
 		r.runs = append(r.runs, run.GetRunID())
 	}
@@ -272,4 +273,9 @@ func (r *rig) replays(folder, name string) {
 		require.NoError(r.t, os.MkdirAll(folder, 0o755))
 		require.NoError(r.t, os.WriteFile(filepath.Join(folder, name+".json"), append(compact.Bytes(), '\n'), 0o644))
 	}
+}
+
+func (r *rig) input() MigrationInput {
+	r.in.Spec = flat(r.t, r.spec)
+	return r.in
 }

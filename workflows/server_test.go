@@ -126,8 +126,8 @@ func cancelledThroughTemporal(t *testing.T, r *rig) {
 }
 
 func failsWithAShard(t *testing.T, r *rig) {
-	r.in.Spec.Retry.Delay = duration(t, "1s")
-	r.in.Spec.Retry.Rounds = ptr(1)
+	r.spec.Retry.Delay = duration(t, "1s")
+	r.spec.Retry.Rounds = ptr(1)
 	r.broken[2] = task.Data
 	require.NoError(t, r.start())
 	how, err := r.ends()
@@ -171,7 +171,7 @@ func rolledBackAndStartedAgain(t *testing.T, r *rig) {
 }
 
 func cutOverByHand(t *testing.T, r *rig) {
-	r.in.Spec.Copy.Cutover.Mode, r.tend = "manual", time.Second
+	r.spec.Copy.Cutover.Mode, r.tend = "manual", time.Second
 	require.NoError(t, r.start())
 	r.running(task.TendActivity, 2)
 	require.True(t, r.reaches(func(s task.Status) bool { return s.WaitingFor != "" }).Attention)
@@ -195,8 +195,8 @@ func cancelledTooLate(t *testing.T, r *rig) {
 }
 
 func restartedByALimit(t *testing.T, r *rig) {
-	r.in.Spec.Timeouts.Transform, r.in.Spec.OnTimeout = duration(t, "1s"), "retry"
-	r.in.Spec.Retry.Delay = duration(t, "1s")
+	r.spec.Timeouts.Transform, r.spec.OnTimeout = duration(t, "1s"), "retry"
+	r.spec.Retry.Delay = duration(t, "1s")
 	open := r.block(task.TransformShardActivity)
 	require.NoError(t, r.start())
 	r.reaches(func(s task.Status) bool { return s.State == task.Retrying })

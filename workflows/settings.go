@@ -27,16 +27,21 @@ type settings struct {
 // defaultParallel is how many shards run at once when the spec does not say.
 const defaultParallel = 4
 
-func readSettings(s spec.Spec) (settings, error) {
-	raw, err := encode(s)
-	if err != nil {
-		return settings{}, fmt.Errorf("the spec cannot be written as JSON: %w", err)
+func readSettings(raw json.RawMessage) (settings, error) {
+	out := settings{raw: raw}
+	if err := decode(raw, &out.Common); err != nil {
+		return settings{}, fmt.Errorf("the spec cannot be read: %w", err)
 	}
-	out := settings{Common: s.Common, raw: raw}
 	if err := decode(raw, &out.own); err != nil {
-		return settings{}, fmt.Errorf("the spec cannot be read back: %w", err)
+		return settings{}, fmt.Errorf("the spec cannot be read: %w", err)
 	}
 	return out, nil
+}
+
+// Common reads what every kind of migration has.
+func (in *MigrationInput) Common() (spec.Common, error) {
+	s, err := readSettings(in.Spec)
+	return s.Common, err
 }
 
 func (s *settings) parallel() int {

@@ -12,7 +12,7 @@ import (
 
 func TestAPhaseThatTakesTooLongFailsWithEverythingKept(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Timeouts.Transform = duration(t, "90s")
+	w.spec.Timeouts.Transform = duration(t, "90s")
 	w.run()
 	w.failsWith(task.TimedOut, task.Timeout)
 	require.Equal(t, "phase transform did not end within 1m30s (timeouts.transform)", w.status.Error.Message)
@@ -23,7 +23,7 @@ func TestAPhaseThatTakesTooLongFailsWithEverythingKept(t *testing.T) {
 
 func TestAPhaseThatTakesTooLongIsRolledBackWhenTheSpecSaysSo(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Timeouts.Transform, w.in.Spec.OnTimeout = duration(t, "90s"), spec.TimeoutRollback
+	w.spec.Timeouts.Transform, w.spec.OnTimeout = duration(t, "90s"), spec.TimeoutRollback
 	w.run()
 	w.failsWith(task.RolledBack, task.Undone)
 	require.Equal(t, task.Timeout, w.status.Error.Class, "the cause")
@@ -32,7 +32,7 @@ func TestAPhaseThatTakesTooLongIsRolledBackWhenTheSpecSaysSo(t *testing.T) {
 
 func TestAPhaseThatTakesTooLongIsStartedAgainWhenTheSpecSaysSo(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Timeouts.Transform, w.in.Spec.OnTimeout = duration(t, "90s"), spec.TimeoutRetry
+	w.spec.Timeouts.Transform, w.spec.OnTimeout = duration(t, "90s"), spec.TimeoutRetry
 	waiting := w.look(92 * time.Second)
 	w.run()
 	w.succeeds()
@@ -45,8 +45,8 @@ func TestAPhaseThatTakesTooLongIsStartedAgainWhenTheSpecSaysSo(t *testing.T) {
 
 func TestTheRestartsOfAPhaseAreLimited(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Timeouts.Backup, w.in.Spec.OnTimeout = duration(t, "1m"), spec.TimeoutRetry
-	w.in.Spec.Retry.Attempts = 2
+	w.spec.Timeouts.Backup, w.spec.OnTimeout = duration(t, "1m"), spec.TimeoutRetry
+	w.spec.Retry.Attempts = 2
 	w.took[task.BackupActivity] = 61 * time.Second
 	w.run()
 	w.failsWith(task.TimedOut, task.Timeout)
@@ -56,7 +56,7 @@ func TestTheRestartsOfAPhaseAreLimited(t *testing.T) {
 
 func TestTheWholeMigrationIsLimitedAndNotStartedAgain(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Timeouts.Total, w.in.Spec.OnTimeout = duration(t, "2m10s"), spec.TimeoutRetry
+	w.spec.Timeouts.Total, w.spec.OnTimeout = duration(t, "2m10s"), spec.TimeoutRetry
 	w.run()
 	w.failsWith(task.TimedOut, task.Timeout)
 	require.Equal(t, "the migration did not end within 2m10s (timeouts.total)", w.status.Error.Message)
@@ -65,7 +65,7 @@ func TestTheWholeMigrationIsLimitedAndNotStartedAgain(t *testing.T) {
 
 func TestTimeThatIsPausedDoesNotCount(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Timeouts.Transform, w.in.Spec.Timeouts.Total = duration(t, "3m"), duration(t, "5m")
+	w.spec.Timeouts.Transform, w.spec.Timeouts.Total = duration(t, "3m"), duration(t, "5m")
 	w.signal(90*time.Second, task.PauseSignal, nil)
 	w.signal(5*time.Hour, task.ResumeSignal, nil)
 	w.run()
@@ -74,7 +74,7 @@ func TestTimeThatIsPausedDoesNotCount(t *testing.T) {
 
 func TestTimeBeforeAPauseCounts(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Timeouts.Transform = duration(t, "110s")
+	w.spec.Timeouts.Transform = duration(t, "110s")
 	w.signal(90*time.Second, task.PauseSignal, nil)
 	w.signal(5*time.Hour, task.ResumeSignal, nil)
 	w.run()
@@ -84,7 +84,7 @@ func TestTimeBeforeAPauseCounts(t *testing.T) {
 
 func TestTimeThatAnOperatorTakesDoesNotCount(t *testing.T) {
 	w := manual(t)
-	w.in.Spec.Timeouts.Total = duration(t, "10m")
+	w.spec.Timeouts.Total = duration(t, "10m")
 	w.update(10*time.Hour, task.CutoverUpdate)
 	w.run()
 	w.succeeds()
@@ -92,7 +92,7 @@ func TestTimeThatAnOperatorTakesDoesNotCount(t *testing.T) {
 
 func TestTimeThatIsWaitedForARetryCounts(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Timeouts.Backup = duration(t, "10s")
+	w.spec.Timeouts.Backup = duration(t, "10s")
 	w.fails(task.BackupActivity, 0, -1, task.Busy)
 	w.run()
 	w.failsWith(task.TimedOut, task.Timeout)
@@ -100,7 +100,7 @@ func TestTimeThatIsWaitedForARetryCounts(t *testing.T) {
 
 func TestTheTimeOfKeepingDoesNotCount(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Timeouts.Total, w.in.Spec.Timeouts.Cleanup = duration(t, "1h"), duration(t, "1m")
+	w.spec.Timeouts.Total, w.spec.Timeouts.Cleanup = duration(t, "1h"), duration(t, "1m")
 	w.cut.KeepFor = 24 * time.Hour
 	w.run()
 	w.succeeds()
@@ -108,7 +108,7 @@ func TestTheTimeOfKeepingDoesNotCount(t *testing.T) {
 
 func TestACleanupThatTakesTooLongWaitsForAnOperator(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Timeouts.Cleanup, w.in.Spec.OnTimeout = duration(t, "1m"), spec.TimeoutRollback
+	w.spec.Timeouts.Cleanup, w.spec.OnTimeout = duration(t, "1m"), spec.TimeoutRollback
 	w.took[task.CleanupActivity] = 2 * time.Minute
 	held := w.look(time.Hour)
 	w.at(time.Hour, func() { w.took[task.CleanupActivity] = 0 })
@@ -122,7 +122,7 @@ func TestACleanupThatTakesTooLongWaitsForAnOperator(t *testing.T) {
 
 func TestAPreflightThatTakesTooLongUndoesNothing(t *testing.T) {
 	w := newWorld(t)
-	w.in.Resume, w.in.Spec.OnTimeout = true, spec.TimeoutRollback
+	w.in.Resume, w.spec.OnTimeout = true, spec.TimeoutRollback
 	w.took[task.PreflightActivity] = time.Hour
 	w.run()
 	w.failsWith(task.TimedOut, task.Timeout)
@@ -131,8 +131,8 @@ func TestAPreflightThatTakesTooLongUndoesNothing(t *testing.T) {
 
 func TestAPauseDuringARestartIsObserved(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Timeouts.Transform, w.in.Spec.OnTimeout = duration(t, "90s"), spec.TimeoutRetry
-	w.in.Spec.Retry.Delay, w.in.Spec.Retry.MaxDelay = duration(t, "10m"), duration(t, "10m")
+	w.spec.Timeouts.Transform, w.spec.OnTimeout = duration(t, "90s"), spec.TimeoutRetry
+	w.spec.Retry.Delay, w.spec.Retry.MaxDelay = duration(t, "10m"), duration(t, "10m")
 	w.signal(3*time.Minute, task.PauseSignal, nil)
 	paused := w.look(4 * time.Minute)
 	w.signal(time.Hour, task.ResumeSignal, nil)

@@ -37,7 +37,7 @@ func TestAShardThatAlwaysFailsIsNamedWhenAllTheOthersAreDone(t *testing.T) {
 
 func TestEveryLostShardIsCounted(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Retry.Rounds = new(int)
+	w.spec.Retry.Rounds = new(int)
 	w.fails(task.TransformShardActivity, 2, -1, task.Config)
 	w.fails(task.TransformShardActivity, 7, -1, task.Data)
 	soon := w.look(61 * time.Second)
@@ -67,8 +67,8 @@ func TestTheRoundsWaitLongerAndLonger(t *testing.T) {
 	w := newWorld(t)
 	w.transform = 1
 	rounds := 4
-	w.in.Spec.Retry.Rounds = &rounds
-	w.in.Spec.Retry.MaxDelay = w.in.Spec.Retry.Delay * 3
+	w.spec.Retry.Rounds = &rounds
+	w.spec.Retry.MaxDelay = w.spec.Retry.Delay * 3
 	w.fails(task.TransformShardActivity, 1, -1, task.Data)
 	w.run()
 	var waits []time.Duration
@@ -92,7 +92,7 @@ func TestAVerificationShardThatFailsIsRetriedAsWell(t *testing.T) {
 
 func TestAWorkerThatIsLostCostsNoRound(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Retry.Rounds = new(int)
+	w.spec.Retry.Rounds = new(int)
 	w.fails(task.TransformShardActivity, 2, 9, task.Stopping)
 	w.fails(task.TransformShardActivity, 4, 3, task.Stopping).err = temporal.NewApplicationError("workflow reset", resetType)
 	w.run()
@@ -101,7 +101,7 @@ func TestAWorkerThatIsLostCostsNoRound(t *testing.T) {
 
 func TestAnOperatorStartsTheWaitingShardsNow(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Retry.Delay, w.in.Spec.Retry.MaxDelay = duration(t, "1h"), duration(t, "2h")
+	w.spec.Retry.Delay, w.spec.Retry.MaxDelay = duration(t, "1h"), duration(t, "2h")
 	w.fails(task.TransformShardActivity, 3, 1, task.Data)
 	early := w.update(30*time.Second, task.RetryUpdate)
 	a := w.update(5*time.Minute, task.RetryUpdate, task.Request{Reason: "the constraint is gone"})
@@ -115,7 +115,7 @@ func TestAnOperatorStartsTheWaitingShardsNow(t *testing.T) {
 
 func TestAnOperatorGivesLostShardsTheirRoundsAgain(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Retry.Rounds = new(int)
+	w.spec.Retry.Rounds = new(int)
 	w.fails(task.TransformShardActivity, 1, 1, task.Data)
 	a := w.update(90*time.Second, task.RetryUpdate)
 	w.run()
@@ -176,8 +176,8 @@ func TestTheThrottleSaysWhenTheLedgerCouldNotBeTold(t *testing.T) {
 
 func TestTheSpecsThrottleWinsOverItsShards(t *testing.T) {
 	w := newWorld(t)
-	w.in.Spec.Copy.Shards.Parallel = 6
-	w.in.Spec.Throttle.Parallel = 2
+	w.spec.Copy.Shards.Parallel = 6
+	w.spec.Throttle.Parallel = 2
 	w.run()
 	w.succeeds()
 	require.Equal(t, 2, w.most)

@@ -28,9 +28,10 @@ const rowsPerShard = 1000
 // take their time on the migration's clock, fail when they are told to, and
 // remember which shards are done as a ledger would.
 type world struct {
-	t   *testing.T
-	env *testsuite.TestWorkflowEnvironment
-	in  MigrationInput
+	t    *testing.T
+	env  *testsuite.TestWorkflowEnvironment
+	in   MigrationInput
+	spec *spec.Spec // what in.Spec is made of
 
 	transform, verify int // shards
 	plan              task.PreflightResult
@@ -80,8 +81,8 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, err)
 	s.Copy.Source, s.Copy.Target, s.Name = "legacy", "warehouse", "legacy → warehouse"
 	w := &world{
-		t: t, env: suite.NewTestWorkflowEnvironment(),
-		in:        MigrationInput{Spec: *s, Ledger: "warehouse", Target: "warehouse: shop"},
+		t: t, env: suite.NewTestWorkflowEnvironment(), spec: s,
+		in:        MigrationInput{Ledger: "warehouse", Target: "warehouse: shop"},
 		transform: 8, verify: 4,
 		took: map[string]time.Duration{task.TransformShardActivity: time.Minute, task.VerifyShardActivity: 30 * time.Second},
 		done: map[string]bool{}, flights: map[string]*flight{},
@@ -155,7 +156,7 @@ func (w *world) run() {
 	w.register()
 	w.env.SetTestTimeout(20 * time.Second)
 	w.began = w.env.Now()
-	w.env.ExecuteWorkflow(task.MigrationWorkflow, w.in)
+	w.env.ExecuteWorkflow(task.MigrationWorkflow, w.input())
 	require.True(w.t, w.env.IsWorkflowCompleted())
 	w.err = w.env.GetWorkflowError()
 	w.status = w.query()
@@ -388,3 +389,16 @@ func rawJSON(text string) converter.RawValue {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+func (w *world) input() MigrationInput {
+	w.in.Spec = flat(w.t, w.spec)
+	return w.in
+}
+
+// flat is a spec as it travels.
+func flat(t *testing.T, s *spec.Spec) []byte {
+	t.Helper()
+	raw, err := encode(s)
+	require.NoError(t, err)
+	return raw
+}

@@ -35,7 +35,8 @@ type Status struct {
 	URL       string       `json:"url,omitempty"`
 	// Can lists the verbs that make sense now: pause, resume, cancel, cutover, retry, rollback.
 	Can []string `json:"can"`
-	// Source says where the answer comes from: "workflow" or "ledger".
+	// Source says where the answer comes from: "workflow", "ledger", or
+	// "temporal" when neither could be asked.
 	Source string `json:"source"`
 }
 
@@ -87,7 +88,7 @@ type PhaseStatus struct {
 // the Web UI. It stays under 1 KiB.
 type Heartbeat struct {
 	Phase         Phase     `json:"phase"`
-	Table         string    `json:"table,omitempty"`
+	Table         string    `json:"table,omitempty"` // with the shard's part: public.orders 3/8
 	Shard         int       `json:"shard,omitempty"`
 	Checkpoint    string    `json:"checkpoint,omitempty"` // for display only; the ledger has the truth
 	Rows          int64     `json:"rows"`

@@ -49,6 +49,10 @@ const (
 // Phases lists every phase in the order in which they run.
 var Phases = []Phase{Preflight, Backup, Transform, Verify, Cutover, Cleanup}
 
+// PhaseWeights are how much of a whole migration the phases are, as a rule, in
+// percent.
+var PhaseWeights = map[Phase]float64{Preflight: 1, Backup: 1, Transform: 68, Verify: 27, Cutover: 2, Cleanup: 1}
+
 // Kind is a kind of migration.
 type Kind string
 

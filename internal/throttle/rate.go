@@ -42,6 +42,8 @@ func (r *Rate) Set(limit float64) {
 	}
 	r.limiter.SetBurst(max(1, int(limit)))
 	r.limiter.SetLimit(rate.Limit(limit))
+	// Nothing has been saved up: many shards in a row would add it up.
+	r.limiter.AllowN(time.Now(), r.limiter.Burst())
 }
 
 // Chunk cuts a number of rows down to what the limit lets through in about a

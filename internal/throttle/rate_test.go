@@ -14,7 +14,7 @@ func TestRowsFlowNoFasterThanTheLimit(t *testing.T) {
 	for range 3 {
 		require.NoError(t, r.Wait(context.Background(), 500))
 	}
-	require.Greater(t, time.Since(began), 400*time.Millisecond, "1000 rows are let through at once, 500 more take half a second")
+	require.Greater(t, time.Since(began), 1400*time.Millisecond, "nothing is let through in advance")
 }
 
 func TestWithoutALimitNothingWaits(t *testing.T) {

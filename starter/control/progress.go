@@ -6,10 +6,6 @@ import (
 	"godwit/internal/task"
 )
 
-// shares are how much of a whole migration the phases with shards are, in
-// percent, as the workflow counts it.
-var shares = map[task.Phase]float64{task.Transform: 68, task.Verify: 27}
-
 // addProgress counts the rows of the shards at work, which the workflow does
 // not know of before they are done.
 func addProgress(st *task.Status) {
@@ -28,14 +24,14 @@ func addProgress(st *task.Status) {
 	p.BytesDone += bytes
 	p.RowsTotal = max(p.RowsTotal, p.RowsDone)
 	if p.RowsTotal > 0 {
-		more := shares[st.Phase] * float64(rows) / float64(p.RowsTotal)
+		more := task.PhaseWeights[st.Phase] * float64(rows) / float64(p.RowsTotal)
 		p.Percent = min(100, math.Round(10*(p.Percent+more))/10)
 	}
 	if speed > 0 {
 		p.RowsPerSecond = math.Round(speed)
 		left := float64(p.RowsTotal - p.RowsDone)
 		if st.Phase == task.Transform {
-			left += float64(p.RowsTotal) * shares[task.Verify] / shares[task.Transform]
+			left += float64(p.RowsTotal) * task.PhaseWeights[task.Verify] / task.PhaseWeights[task.Transform]
 		}
 		p.ETASeconds = math.Round(left / speed)
 	}

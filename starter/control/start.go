@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -43,7 +44,11 @@ func (d *Desk) Start(ctx context.Context, order Order) (Started, error) {
 		}
 	}
 	place := placeOf(order.Spec)
-	in := workflows.MigrationInput{Spec: *order.Spec, Ledger: place, Target: place}
+	raw, err := json.Marshal(order.Spec)
+	if err != nil {
+		return Started{}, err
+	}
+	in := workflows.MigrationInput{Spec: raw, Ledger: place, Target: place}
 	return d.execute(ctx, id, d.queue, in, "started by "+Operator())
 }
 
@@ -78,7 +83,10 @@ func placeOf(s *spec.Spec) string {
 }
 
 func (d *Desk) execute(ctx context.Context, id, queue string, in workflows.MigrationInput, details string) (Started, error) {
-	s := in.Spec
+	s, err := in.Common()
+	if err != nil {
+		return Started{}, err
+	}
 	run, err := d.cluster.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                                       id,
 		TaskQueue:                                queue,
@@ -119,7 +127,7 @@ func (d *Desk) taken(ctx context.Context, id string) error {
 // mostSummary is the longest summary that Temporal shows, in bytes.
 const mostSummary = 200
 
-func summary(s spec.Spec, in workflows.MigrationInput) string {
+func summary(s spec.Common, in workflows.MigrationInput) string {
 	text := string(s.Kind) + " " + s.Name
 	switch {
 	case in.Rollback:

@@ -71,6 +71,10 @@ func (f *feed) run(ctx context.Context) {
 			err = f.read(ctx, c)
 			hook.At("chunk read")
 		}
+		if err == nil && c.last {
+			// How many rows the last chunk has is only known now.
+			err = f.rate.Wait(ctx, c.rows)
+		}
 		if err != nil {
 			f.send(ctx, block{err: err})
 			return
