@@ -33,11 +33,26 @@ func (l *Ledger) refuseHeld(ctx context.Context, q engine.Querier, tables []stri
 			return err
 		}
 		if holder != "" && holder != l.ID {
-			return fault.About(table, task.Config,
-				"table %s is being migrated by %s: wait for it, or end it with `godwit cancel %s` or `godwit rollback %s`", table, holder, holder, holder)
+			return l.held(ctx, q, table, holder)
 		}
 	}
 	return nil
+}
+
+// held says who has a table, and how it comes free.
+func (l *Ledger) held(ctx context.Context, q engine.Querier, table, holder string) error {
+	var state task.State
+	if err := l.store.row(ctx, q, "select state from {migration} where id = ?", []any{holder}, &state); err != nil && !isNoRows(err) {
+		return err
+	}
+	remedy := "wait for it, or end it with `godwit cancel " + holder + "`"
+	switch {
+	case state == task.Success:
+		remedy = "it is done and keeps what a rollback needs; `godwit cleanup " + holder + "` ends that"
+	case state.Resumable():
+		remedy = "it is " + string(state) + "; continue it with `godwit retry " + holder + "` or undo it with `godwit rollback " + holder + "`"
+	}
+	return fault.About(table, task.Config, "table %s is being migrated by %s: %s", table, holder, remedy)
 }
 
 func (l *Ledger) holder(ctx context.Context, q engine.Querier, table string) (string, error) {
