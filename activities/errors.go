@@ -20,6 +20,9 @@ const (
 	mostMessage = 2000
 	// busyDelay is the wait before what was busy is tried again.
 	busyDelay = 2 * time.Second
+	// soon is the wait after an attempt that got further before it failed: the
+	// server's own delays grow with every attempt, and a copy of days has many.
+	soon = time.Second
 	// handOver is the wait after a stopping worker gave its shard back.
 	handOver = 100 * time.Millisecond
 )
@@ -35,6 +38,7 @@ func (p *pulse) report(err error, details ...any) error {
 	}
 	failure := p.classify(err)
 	var exhausted *kind.Exhausted
+	var advanced *kind.Advanced
 	if errors.As(err, &exhausted) {
 		failure = exhausted.Failure
 	}
@@ -47,6 +51,10 @@ func (p *pulse) report(err error, details ...any) error {
 		Details:      append([]any{failure}, details...),
 	}
 	switch failure.Class {
+	case task.Transient:
+		if errors.As(err, &advanced) {
+			options.NextRetryDelay = soon
+		}
 	case task.Busy:
 		options.NextRetryDelay = busyDelay
 	case task.Stopping:

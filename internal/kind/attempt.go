@@ -17,7 +17,8 @@ const reportTime = 10 * time.Second
 // database session, calls work unless the shard is done already, and records
 // how the attempt ended. What work returns is classified; a shard whose
 // attempts are used up comes back as an error that is not to be repeated
-// (Exhausted).
+// (Exhausted), and one that got further as one that may be tried again soon
+// (Advanced).
 func (run *Run) Attempt(ctx context.Context, in task.ShardInput, session string, work func(*ledger.Lease) error) (task.ShardResult, error) {
 	lease, err := run.Ledger.ClaimShard(ctx, in, session)
 	if err != nil {
@@ -48,6 +49,14 @@ func (e *Exhausted) Error() string { return e.cause.Error() }
 // Unwrap returns the last attempt's error.
 func (e *Exhausted) Unwrap() error { return e.cause }
 
+// Advanced is the error of an attempt that failed after it had made progress.
+type Advanced struct{ cause error }
+
+func (e *Advanced) Error() string { return e.cause.Error() }
+
+// Unwrap returns the attempt's error.
+func (e *Advanced) Unwrap() error { return e.cause }
+
 func (run *Run) attemptFailed(ctx context.Context, lease *ledger.Lease, cause error, took time.Duration) error {
 	failure := run.ClassifyIn(ctx, cause)
 	failure.Phase, failure.Shard = lease.Phase, &lease.No
@@ -72,8 +81,11 @@ func (run *Run) attemptFailed(ctx context.Context, lease *ledger.Lease, cause er
 	if err != nil {
 		return fmt.Errorf("%w (and the ledger could not be told: %v)", cause, err)
 	}
-	if exhausted {
+	switch {
+	case exhausted:
 		return &Exhausted{Failure: failure, cause: cause}
+	case lease.Advanced():
+		return &Advanced{cause}
 	}
 	return cause
 }

@@ -105,6 +105,9 @@ func (le *Lease) Advance(ctx context.Context, tx engine.Querier, p Progress) err
 	return nil
 }
 
+// Advanced reports whether this attempt has committed anything.
+func (le *Lease) Advanced() bool { return le.advanced }
+
 // Committed takes over what Advance has recorded, once its transaction is
 // committed.
 func (le *Lease) Committed(p Progress) {
