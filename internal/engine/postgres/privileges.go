@@ -137,9 +137,11 @@ func (c *privilegeCheck) sequences(ctx context.Context, oid uint32, name engine.
 	if c.err != nil {
 		return
 	}
-	rows, err := c.on.Query(ctx, `SELECT d.objid::regclass::text FROM pg_depend d JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S'
+	// CASE keeps the server from asking for the privileges of what is no
+	// sequence, an index for one, which is an error.
+	rows, err := c.on.Query(ctx, `SELECT d.objid::regclass::text FROM pg_depend d JOIN pg_class s ON s.oid = d.objid
 		WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = $1 AND d.deptype IN ('a', 'i')
-			AND NOT (has_sequence_privilege(d.objid, 'SELECT') AND has_sequence_privilege(d.objid, 'UPDATE')) ORDER BY 1`, oid)
+			AND CASE WHEN s.relkind = 'S' THEN NOT (has_sequence_privilege(d.objid, 'SELECT') AND has_sequence_privilege(d.objid, 'UPDATE')) END ORDER BY 1`, oid)
 	if err != nil {
 		c.err = err
 		return

@@ -103,11 +103,8 @@ func setOneAside(ctx context.Context, run *kind.Run, tx engine.Tx, it *item, to 
 		fmt.Sprintf("CREATE TABLE %s AS TABLE %s", quoted(to), quoted(old))}
 	b.Restore = fmt.Sprintf("TRUNCATE %s; %s", quoted(old), putBack(it, to))
 	if it.Create {
-		statements = []string{fmt.Sprintf("ALTER TABLE %s SET SCHEMA %s", quoted(old), postgres.Quote(to.Schema))}
-		if to.Table != old.Table {
-			statements = append(statements, fmt.Sprintf("ALTER TABLE %s RENAME TO %s", quoted(engine.Name{Schema: to.Schema, Table: old.Table}), postgres.Quote(to.Table)))
-		}
-		b.Restore = fmt.Sprintf("DROP TABLE %s; ", quoted(old)) + strings.Join(moveBack(it, to), "; ")
+		statements = postgres.MoveTable(old, to)
+		b.Restore = postgres.DropTable(old) + "; " + strings.Join(postgres.MoveTable(to, old), "; ")
 	}
 	for _, statement := range statements {
 		if _, err := tx.Exec(ctx, statement); err != nil {
@@ -118,16 +115,6 @@ func setOneAside(ctx context.Context, run *kind.Run, tx engine.Tx, it *item, to 
 		return err
 	}
 	return run.Ledger.SetItemState(ctx, tx, it.No, string(it.state), string(itemAside))
-}
-
-// moveBack are the statements that make a moved table the real one again.
-func moveBack(it *item, from engine.Name) []string {
-	var statements []string
-	if name := it.Target.Name.Table; from.Table != name {
-		statements = append(statements, fmt.Sprintf("ALTER TABLE %s RENAME TO %s", quoted(from), postgres.Quote(name)))
-		from.Table = name
-	}
-	return append(statements, fmt.Sprintf("ALTER TABLE %s SET SCHEMA %s", quoted(from), postgres.Quote(it.Target.Name.Schema)))
 }
 
 // putBack is the statement that fills an emptied table with its old rows.

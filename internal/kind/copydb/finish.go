@@ -35,12 +35,9 @@ func makeTable(ctx context.Context, run *kind.Run, dbs *databases, it *item) err
 		return err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after Commit it does nothing
-	if it.Create {
-		statements := append([]string{postgres.CreateTable(it.Target)}, postgres.Comments(it.Target)...)
-		for _, statement := range statements {
-			if _, err := tx.Exec(ctx, statement); err != nil {
-				return fmt.Errorf("cannot create %s: %w", it.target(), err)
-			}
+	for _, statement := range it.readying() {
+		if _, err := tx.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("cannot make %s ready: %w", it.target(), err)
 		}
 	}
 	if err := run.Ledger.SetItemState(ctx, tx, it.No, string(it.state), string(itemReady)); err != nil {
@@ -53,6 +50,18 @@ func makeTable(ctx context.Context, run *kind.Run, dbs *databases, it *item) err
 	hook.At("table committed")
 	it.state = itemReady
 	return nil
+}
+
+// readying is the SQL that makes a table ready to be loaded.
+func (it *item) readying() []string {
+	if it.Create {
+		return append([]string{postgres.CreateTable(it.Target)}, postgres.Comments(it.Target)...)
+	}
+	var statements []string
+	for _, key := range it.ForeignKeys {
+		statements = append(statements, postgres.DropConstraint(it.Target.Name, key.Name))
+	}
+	return statements
 }
 
 // FinishTransform makes keys and indexes, then the foreign keys, and refreshes
@@ -97,13 +106,16 @@ type finishStep struct {
 }
 
 // finishing lists what is to be made: indexes in any order, foreign keys after
-// them. Existing tables have theirs.
+// them. Existing tables have their indexes.
 func finishing(to *postgres.Server, items []*item) (indexes, keys []finishStep) {
 	for _, it := range bySize(items) {
+		name := it.Target.Name
+		for _, key := range it.ForeignKeys {
+			keys = append(keys, finishStep{"foreign key " + key.Name + " of " + it.target(), func(ctx context.Context) error { return to.EnsureConstraint(ctx, name, key) }})
+		}
 		if !it.Create {
 			continue
 		}
-		name := it.Target.Name
 		for _, index := range it.Target.Indexes {
 			step := finishStep{"index " + index.Name + " on " + it.target(), func(ctx context.Context) error { return to.EnsureIndex(ctx, name, index) }}
 			if index.Primary {
@@ -147,10 +159,7 @@ func statements(items []*item) []string {
 			seen[it.Target.Name.Schema] = true
 			list = append(list, postgres.CreateSchema(it.Target.Name.Schema))
 		}
-		if it.Create {
-			list = append(list, postgres.CreateTable(it.Target))
-			list = append(list, postgres.Comments(it.Target)...)
-		}
+		list = append(list, it.readying()...)
 	}
 	for _, it := range items {
 		if !it.Create {
@@ -161,6 +170,9 @@ func statements(items []*item) []string {
 		}
 	}
 	for _, it := range items {
+		for _, key := range it.ForeignKeys {
+			list = append(list, postgres.AddConstraint(it.Target.Name, key, true), postgres.ValidateConstraint(it.Target.Name, key.Name))
+		}
 		if !it.Create {
 			continue
 		}

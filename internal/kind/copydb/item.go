@@ -8,6 +8,7 @@ import (
 
 	"godwit/internal/codec"
 	"godwit/internal/engine"
+	"godwit/internal/engine/postgres"
 	"godwit/internal/fault"
 	"godwit/internal/kind"
 	"godwit/internal/ledger"
@@ -26,6 +27,9 @@ type item struct {
 	Create bool `json:"create"`
 	// Replace says that a table with rows is there, which is set aside first.
 	Replace bool `json:"replace,omitempty"`
+	// ForeignKeys are those of an existing table. Its rows come in any order, so
+	// they are taken off for the load and put back, and checked, after it.
+	ForeignKeys []postgres.Constraint `json:"foreign_keys,omitempty"`
 	// MakeSchema says that the table's schema is not there yet.
 	MakeSchema bool     `json:"make_schema,omitempty"`
 	Notes      []string `json:"notes,omitempty"`

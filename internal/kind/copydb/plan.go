@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,6 +90,9 @@ func (p *plan) writes() postgres.Write {
 			w.Schemas = append(w.Schemas, it.Target.Name.Schema)
 		default:
 			w.Load = append(w.Load, it.Target.Name)
+			if len(it.ForeignKeys) > 0 {
+				w.Own = append(w.Own, it.Target.Name)
+			}
 		}
 	}
 	return w
@@ -176,6 +181,15 @@ func (p *planner) existing(ctx context.Context, it *item, target engine.Name) er
 		return err
 	}
 	it.Target = table
+	if it.ForeignKeys, err = p.dbs.to.ForeignKeys(ctx, target); err != nil {
+		return err
+	}
+	if len(it.ForeignKeys) > 0 {
+		it.Notes = append(it.Notes, "its foreign keys are taken off for the load, put back and checked after it")
+	}
+	if len(table.Triggers) > 0 {
+		it.Notes = append(it.Notes, "its triggers fire for every row: "+strings.Join(table.Triggers, ", "))
+	}
 	has, err := p.dbs.to.HasRows(ctx, target)
 	if err != nil || !has {
 		return err
@@ -184,7 +198,26 @@ func (p *planner) existing(ctx context.Context, it *item, target engine.Name) er
 		return p.occupied(ctx, target, "empty it, or have its rows saved and replaced with `existing_rows: replace`")
 	}
 	it.Replace = true
-	return nil
+	return p.emptiable(ctx, target)
+}
+
+// emptiable refuses to empty a table that tables outside of the copy refer to.
+func (p *planner) emptiable(ctx context.Context, target engine.Name) error {
+	referring, err := p.dbs.to.ReferredBy(ctx, target)
+	if err != nil {
+		return err
+	}
+	var outside []string
+	for _, name := range referring {
+		if !slices.Contains(slices.Collect(maps.Values(p.targets)), name) {
+			outside = append(outside, name.String())
+		}
+	}
+	if len(outside) == 0 {
+		return nil
+	}
+	return fault.About(target.String(), task.Config, "the rows of target table %s cannot be replaced, since foreign keys of tables that are not copied refer to it: %s; copy those as well, or drop these keys first",
+		target, strings.Join(outside, ", "))
 }
 
 func (p *planner) occupied(ctx context.Context, target engine.Name, remedy string) error {

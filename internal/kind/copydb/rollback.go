@@ -76,10 +76,8 @@ func undo(ctx context.Context, run *kind.Run, to *postgres.Server, items []*item
 			return err
 		}
 	}
-	for _, it := range items {
-		if err := restore(ctx, run, tx, items, it); err != nil {
-			return fmt.Errorf("cannot put %s back: %w", it.target(), err)
-		}
+	if err := restoreAll(ctx, run, tx, items); err != nil {
+		return err
 	}
 	hook.At("undone")
 	if err := tx.Commit(ctx); err != nil {
@@ -89,13 +87,45 @@ func undo(ctx context.Context, run *kind.Run, to *postgres.Server, items []*item
 	return nil
 }
 
+// restoreAll puts back what was set aside. Foreign keys are off meanwhile,
+// since rows come back table by table.
+func restoreAll(ctx context.Context, run *kind.Run, tx engine.Tx, items []*item) error {
+	touched := func(it *item) bool { return it.state == itemAside || it.state == itemReady }
+	for _, it := range items {
+		for _, key := range it.ForeignKeys {
+			if !touched(it) {
+				continue
+			}
+			if _, err := tx.Exec(ctx, postgres.DropConstraint(it.Target.Name, key.Name)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, it := range items {
+		if err := restore(ctx, run, tx, items, it); err != nil {
+			return fmt.Errorf("cannot put %s back: %w", it.target(), err)
+		}
+	}
+	for _, it := range items {
+		for _, key := range it.ForeignKeys {
+			if !touched(it) {
+				continue
+			}
+			if _, err := tx.Exec(ctx, postgres.AddConstraint(it.Target.Name, key, false)); err != nil {
+				return fmt.Errorf("cannot put foreign key %s of %s back: %w", key.Name, it.target(), err)
+			}
+		}
+	}
+	return nil
+}
+
 // restore puts back what was set aside.
 func restore(ctx context.Context, run *kind.Run, tx engine.Tx, items []*item, it *item) error {
 	if it.Replace && (it.state == itemAside || it.state == itemReady) {
 		from := aside(run.Ref.ID, items, it)
 		statements := []string{putBack(it, from), "DROP TABLE " + quoted(from)}
 		if it.Create {
-			statements = moveBack(it, from)
+			statements = postgres.MoveTable(from, it.Target.Name)
 		}
 		for _, statement := range statements {
 			if _, err := tx.Exec(ctx, statement); err != nil {
