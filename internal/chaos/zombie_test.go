@@ -1,0 +1,95 @@
+package chaos
+
+import (
+	"fmt"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"godwit/internal/task"
+)
+
+// TestAFrozenWorkerThatWakesUpWritesNothing freezes a worker for longer than its
+// heartbeat may be missed, lets another one take over, and wakes it up.
+func TestAFrozenWorkerThatWakesUpWritesNothing(t *testing.T) {
+	t.Parallel()
+	for _, place := range []string{"chunk read", "before load", "before commit", "after commit"} {
+		t.Run("frozen at "+place, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, sturdyRig(t))
+			zombie := s.worker(place + ":7:stop")
+			m := startSlowly(s)
+			zombie.awaitFrozen()
+			takenOver(m, zombie)
+		})
+	}
+	for round := range *rounds {
+		t.Run(fmt.Sprintf("frozen at a random moment, round %d", round+1), func(t *testing.T) {
+			t.Parallel()
+			s, random := newStage(t, sturdyRig(t)), dice(t)
+			zombie := s.worker()
+			m := startSlowly(s)
+			m.awaitMoreRows()
+			time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond) // the moment is what is random
+			zombie.freeze()
+			takenOver(m, zombie)
+		})
+	}
+	t.Run("frozen in the one transaction of a table without a key", func(t *testing.T) {
+		t.Parallel()
+		s := newStage(t, sturdyRig(t))
+		zombie := s.worker("before commit:1:stop")
+		m := s.start("tables: [journal]")
+		zombie.awaitFrozen()
+		successor := s.worker()
+		m.succeeds()
+		zombie.thaw()
+		awaitSuperseded(zombie)
+		s.arrived("journal")
+		m.adds("journal")
+		require.GreaterOrEqual(t, m.shards(task.Transform)[0].Epoch, int64(2))
+		successor.stop()
+	})
+}
+
+// startSlowly starts a copy that takes some ten seconds.
+func startSlowly(s *stage) *migration {
+	s.t.Helper()
+	return s.start("tables: [orders, customers, items, journal]", "shards: {rows: 25000, parallel: 4}",
+		fmt.Sprintf("throttle: {rows_per_second: %d}", orderCount()/12))
+}
+
+// takenOver starts a second worker and wakes the first one up in the middle of
+// the second one's work.
+func takenOver(m *migration, zombie *worker) {
+	t := m.t
+	t.Helper()
+	before := m.shards(task.Transform)
+	m.stage.worker()
+	await(t, limit, "a shard of the frozen worker to be done by another one", func() bool {
+		for i, s := range m.shards(task.Transform) {
+			if s.State == "done" && before[i].State == "running" && s.Epoch > before[i].Epoch {
+				return true
+			}
+		}
+		return false
+	})
+	zombie.thaw()
+	awaitSuperseded(zombie)
+	m.must("throttle", m.id, "--rows-per-second", "0")
+	m.succeeds()
+	m.stage.arrived(shopTables...)
+	m.adds(shopTables...)
+}
+
+// superseded is what a worker says of an attempt that another one has taken over.
+var superseded = regexp.MustCompile(`another attempt has taken over|terminating connection due to administrator command|has written nothing more`)
+
+func awaitSuperseded(zombie *worker) {
+	zombie.t.Helper()
+	await(zombie.t, time.Minute, "the woken worker to notice that it has been replaced", func() bool {
+		return superseded.MatchString(zombie.log.String())
+	})
+}
