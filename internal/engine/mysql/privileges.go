@@ -28,7 +28,7 @@ func (s *Server) CheckRead(ctx context.Context, names []engine.Name) error {
 		case slices.Contains(denied, number(err)):
 			refused = append(refused, name)
 		case number(err) == noSuchTable:
-			return fault.About(name.String(), task.Config, "%s: %w: %w", name, engine.ErrNoTable, err)
+			return fault.About(name.String(), task.Config, "%s: %w (%s)", name, engine.ErrNoTable, err)
 		default:
 			return fmt.Errorf("try to read %s: %w", name, err)
 		}

@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
@@ -185,6 +186,35 @@ func requireSameRows(t *testing.T, want, got []string) {
 	require.Equal(t, want, got)
 }
 
+// requireIndexRange makes sure that a selection reads only its own part of the
+// index, in the order that the index has.
+func (s *testServer) requireIndexRange(t *testing.T, sel engine.Select) {
+	t.Helper()
+	text, err := selection(sel).text()
+	require.NoError(t, err)
+	rows, err := s.db.QueryContext(t.Context(), "EXPLAIN FORMAT=TRADITIONAL "+text)
+	require.NoError(t, err)
+	defer rows.Close()
+	names, err := rows.Columns()
+	require.NoError(t, err)
+	require.True(t, rows.Next())
+	values, into := make([]sql.NullString, len(names)), make([]any, len(names))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	require.NoError(t, rows.Scan(into...))
+	for i, name := range names {
+		switch strings.ToLower(name) {
+		case "type":
+			require.Contains(t, []string{"range", "const", "index"}, values[i].String, text)
+		case "key":
+			require.Equal(t, sel.Table.KeyName, values[i].String, text)
+		case "extra":
+			require.NotContains(t, values[i].String, "filesort", text)
+		}
+	}
+}
+
 func TestChunksTogetherAreTheTable(t *testing.T) {
 	onEveryKey(t, 1200, func(t *testing.T, s *testServer, table *engine.Table, r *rand.Rand) {
 		whole := s.read(t, engine.Select{Table: table, Exprs: columns(table)})
@@ -199,6 +229,7 @@ func TestChunksTogetherAreTheTable(t *testing.T) {
 			require.NoError(t, err)
 			last = !found
 			bounds := engine.Range{After: after, Until: until}
+			s.requireIndexRange(t, engine.Select{Table: table, Exprs: columns(table), Range: bounds, Ordered: true})
 			rows := s.read(t, engine.Select{Table: table, Exprs: columns(table), Range: bounds, Ordered: true})
 			if found {
 				require.Len(t, rows, int(size), "%s", bounds)

@@ -14,7 +14,8 @@ import (
 
 // Stream reads the rows of a selection, each value as the server wrote it. On a
 // connection that mysqlwire can read directly nothing is parsed or allocated;
-// on another one, which is one with TLS, rows come through database/sql.
+// on another one, which is one with TLS, rows come through database/sql, and a
+// floating point number may be written in another way, with the same value.
 func (s *Server) Stream(ctx context.Context, sel engine.Select) (engine.Stream, error) {
 	stream, err := s.stream(ctx, selection(sel))
 	if err != nil {
@@ -64,8 +65,9 @@ func streamIndirect(ctx context.Context, conn *sql.Conn, q query) (engine.Stream
 	return s, nil
 }
 
-// queryAsText runs a query so that the driver has no number or date to parse:
-// it would write it differently from the server afterwards.
+// queryAsText runs a query so that the driver has no integer or date to parse,
+// which it would write differently from the server afterwards. Floating point
+// numbers are left to it: it is exact, and MySQL's CONCAT is not.
 func queryAsText(ctx context.Context, conn *sql.Conn, q query) (*sql.Rows, error) {
 	types, err := resultTypes(ctx, conn, q)
 	if err != nil {
@@ -101,10 +103,11 @@ func resultTypes(ctx context.Context, conn *sql.Conn, q query) (types []*sql.Col
 	return rows.ColumnTypes()
 }
 
-// isParsed reports whether the driver parses values of a type of its own naming.
+// isParsed reports whether the driver parses integers or dates in a type of its
+// own naming.
 func isParsed(name string) bool {
 	switch strings.TrimPrefix(name, "UNSIGNED ") {
-	case "TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT", "YEAR", "FLOAT", "DOUBLE", "DATE", "DATETIME", "TIMESTAMP":
+	case "TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT", "YEAR", "DATE", "DATETIME", "TIMESTAMP":
 		return true
 	}
 	return false

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"godwit/internal/engine"
@@ -148,7 +149,7 @@ func (s *splitter) points(ctx context.Context, r engine.Range, n int) ([]engine.
 		if err != nil {
 			return nil, err
 		}
-		conditions := []string{compareRow(below, "<", "<"), upTo(at)}
+		conditions := []string{compareRow(below, "<", "<"), compareRow(at, "<", "<=")}
 		point, found, err := s.seek(ctx, query{table: s.table, within: r, conditions: conditions, order: descending})
 		if err != nil {
 			return nil, err
@@ -161,28 +162,19 @@ func (s *splitter) points(ctx context.Context, r engine.Range, n int) ([]engine.
 	return points, nil
 }
 
-// upTo writes that a key begins with all of the values but the last, which it
-// does not exceed.
-func upTo(parts []keyPart) string {
-	var b strings.Builder
-	last := len(parts) - 1
-	for _, p := range parts[:last] {
-		b.WriteString(p.name + " = " + p.literal + " AND ")
-	}
-	b.WriteString(parts[last].compare("<="))
-	return b.String()
-}
-
 // walk measures out pieces by going through the index.
 func (s *splitter) walk(ctx context.Context, r engine.Range) ([]piece, error) {
+	last, found, err := s.seek(ctx, query{table: s.table, within: r, order: descending})
+	if err != nil || !found {
+		return nil, err
+	}
 	var pieces []piece
-	step := int64(math.Ceil(s.piece))
 	for {
-		key, found, err := s.Bound(ctx, engine.Select{Table: s.table, Range: r}, step)
+		key, found, err := s.Bound(ctx, engine.Select{Table: s.table, Range: r}, int64(math.Ceil(s.piece)))
 		if err != nil {
 			return nil, err
 		}
-		if !found {
+		if !found || slices.Equal(key, last) {
 			return append(pieces, piece{until: r.Until, rows: s.piece / 2}), nil
 		}
 		pieces = append(pieces, piece{until: key, rows: s.piece})
