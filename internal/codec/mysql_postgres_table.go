@@ -131,13 +131,13 @@ func (m *mapping) column(src *engine.Column) {
 }
 
 func (m *mapping) identity(src, dst *engine.Column) {
-	switch {
-	case !src.Identity:
-	case postgresBits[dst.Type.Base] > 0:
-		dst.Identity = true
-		m.dst.NextIdentity = m.src.NextIdentity
-	default:
-		m.note(src.Name, "AUTO_INCREMENT is left out: PostgreSQL numbers smallint, integer and bigint only, and %s does not fit them; give %s a default before new rows are written", src.Type.Full, dst.Type.Full)
+	if !src.Identity {
+		return
+	}
+	dst.Identity = true
+	m.dst.NextIdentity = m.src.NextIdentity
+	if postgresBits[dst.Type.Base] == 0 {
+		m.note(src.Name, "it counts on from a sequence, which ends at 9223372036854775807: %s cannot be an identity column", dst.Type.Full)
 	}
 }
 

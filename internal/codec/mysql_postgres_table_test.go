@@ -171,7 +171,7 @@ func TestWhatIsParticularToAColumnIsMappedOrNoted(t *testing.T) {
 	src.Triggers, src.Partitioned = []string{"audit"}, true
 	dst, notes := mapped(t, src)
 	require.Equal(t, engine.Column{Name: "id", Type: pg("bigint", "int8"), Identity: true, Comment: "the number"}, dst.Columns[0])
-	require.Equal(t, engine.Column{Name: "big", Type: numericType(20, 0)}, dst.Columns[1])
+	require.Equal(t, engine.Column{Name: "big", Type: numericType(20, 0), Identity: true}, dst.Columns[1])
 	require.Equal(t, engine.Column{Name: "sum", Type: pg("integer", "int4"), Nullable: true}, dst.Columns[2])
 	require.Equal(t, `"kind" IN ('')`, dst.Checks[0].Expression)
 	require.Equal(t, "all of a", dst.Comment)
@@ -180,7 +180,7 @@ func TestWhatIsParticularToAColumnIsMappedOrNoted(t *testing.T) {
 	require.Equal(t, "a_pkey", dst.KeyName)
 	require.False(t, dst.Partitioned)
 	for _, part := range []string{
-		"column big: AUTO_INCREMENT is left out", "column sum: it becomes a plain column", "`id` + 1", "column at: ON UPDATE CURRENT_TIMESTAMP is left out",
+		"column big: it counts on from a sequence", "column sum: it becomes a plain column", "`id` + 1", "column at: ON UPDATE CURRENT_TIMESTAMP is left out",
 		"column hidden: it is invisible", "column kind: it sorts by its text", "triggers are left out: audit", "the partitions become one table",
 	} {
 		require.Contains(t, notes, part)

@@ -75,10 +75,21 @@ func TestWhatIsDescribedIsMadeAgainAsItWas(t *testing.T) {
 	require.Equal(t, made.Checks, got.Checks)
 }
 
-func TestAnIdentityCanBeAddedLater(t *testing.T) {
-	s := open(t, `CREATE TABLE public.t ("The ID" int NOT NULL)`)
-	execute(t, s, SetIdentity(tableT, "The ID"))
+func TestANumericColumnCountsOnFromASequenceOfItsOwn(t *testing.T) {
+	s := open(t)
+	wanted := &engine.Table{Name: tableT, Columns: []engine.Column{{Name: "The ID", Type: engine.Type{Full: "numeric(20,0)", Base: "numeric"}, Identity: true},
+		{Name: "x", Type: engine.Type{Full: "integer", Base: "int4"}, Nullable: true}}}
+	for _, statement := range CreateStatements(wanted) {
+		execute(t, s, statement)
+	}
+	execute(t, s, `INSERT INTO public.t VALUES (41, 1)`)
+	require.NoError(t, s.SetSequence(t.Context(), tableT, "The ID", 100))
+	execute(t, s, `INSERT INTO public.t (x) VALUES (2)`)
+	var id string
+	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT "The ID"::text FROM public.t WHERE x = 2`).Scan(&id))
+	require.Equal(t, "100", id)
 	require.True(t, table(t, s, "public.t").Columns[0].Identity)
+	require.NoError(t, s.EnsureTable(t.Context(), wanted), "it is the one that is wanted")
 }
 
 func TestAMoveTouchesOnlyWhatChanges(t *testing.T) {

@@ -34,7 +34,7 @@ func (s *Server) EnsureTable(ctx context.Context, t *engine.Table) error {
 			return nil, err
 		}
 		if !exists {
-			return append([]string{CreateTable(t)}, Comments(t)...), nil
+			return CreateStatements(t), nil
 		}
 		difference, err := s.compareTable(ctx, t)
 		if err != nil {
@@ -90,8 +90,10 @@ func (s *Server) compareTable(ctx context.Context, t *engine.Table) (difference 
 	err = s.withTwin(ctx, t.Name, func(tx pgx.Tx, twin engine.Name) error {
 		wanted := *t
 		wanted.Name = twin
-		if _, err := tx.Exec(ctx, CreateTable(&wanted)); err != nil {
-			return err
+		for _, statement := range CreateStatements(&wanted) {
+			if _, err := tx.Exec(ctx, statement); err != nil {
+				return err
+			}
 		}
 		want, err := definition(ctx, tx, twin)
 		if err != nil {
@@ -140,7 +142,7 @@ func definition(ctx context.Context, on executor, name engine.Name) ([]part, err
 	}
 	var parts []part
 	for _, c := range t.Columns {
-		parts = append(parts, part{"column " + c.Name, columnDefinition(c)})
+		parts = append(parts, part{"column " + c.Name, columnDefinition(engine.Name{}, c)})
 	}
 	for _, c := range t.Checks {
 		parts = append(parts, part{"check " + c.Name, c.Expression})

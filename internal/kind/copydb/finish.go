@@ -55,7 +55,7 @@ func makeTable(ctx context.Context, run *kind.Run, dbs *databases, it *item) err
 // readying is the SQL that makes a table ready to be loaded.
 func (it *item) readying() []string {
 	if it.Create {
-		return append([]string{postgres.CreateTable(it.Target)}, postgres.Comments(it.Target)...)
+		return postgres.CreateStatements(it.Target)
 	}
 	var statements []string
 	for _, key := range it.ForeignKeys {
