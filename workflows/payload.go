@@ -8,10 +8,6 @@ import (
 // Encoding and decoding JSON is the same at every replay; workflowcheck cannot
 // see that, since encoding/json has a cache of its own that it guards with locks.
 
-func encode(v any) (json.RawMessage, error) {
-	return json.Marshal(v) //workflowcheck:ignore
-}
-
 func decode(data []byte, v any) error {
 	return json.Unmarshal(data, v) //workflowcheck:ignore
 }

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -398,7 +399,7 @@ func (w *world) input() MigrationInput {
 // flat is a spec as it travels.
 func flat(t *testing.T, s *spec.Spec) []byte {
 	t.Helper()
-	raw, err := encode(s)
+	raw, err := json.Marshal(s)
 	require.NoError(t, err)
 	return raw
 }
