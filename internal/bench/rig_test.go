@@ -96,9 +96,9 @@ func (r *rig) godwit(b *testing.B, args ...string) string {
 
 // history is how many events a migration has.
 func (r *rig) history(b *testing.B, id string) int64 {
-	d, err := r.temporal.DescribeWorkflowExecution(context.Background(), id, "")
+	d, err := r.temporal.DescribeWorkflow(context.Background(), id, "")
 	require.NoError(b, err)
-	return d.GetWorkflowExecutionInfo().GetHistoryLength()
+	return d.RawResponse.GetWorkflowExecutionInfo().GetHistoryLength()
 }
 
 // workerPeak is the most memory that the worker has had, in bytes.

@@ -49,15 +49,12 @@ type source interface {
 
 // databases are both sides of a copy.
 type databases struct {
-	from       source
-	fromConn   *connection.Connection
-	fromQuote  func(string) string
-	to         *postgres.Server
-	toConn     *connection.Connection
-	parallel   int
-	sourceID   engine.Identity
-	targetID   engine.Identity
-	identified bool
+	from     source
+	fromConn *connection.Connection
+	to       *postgres.Server
+	toConn   *connection.Connection
+	sourceID engine.Identity // known after identify
+	targetID engine.Identity
 }
 
 // open connects to both sides.
