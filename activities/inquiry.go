@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"godwit/internal/fault"
 	"godwit/internal/kind"
 	"godwit/internal/ledger"
 	"godwit/internal/task"
@@ -66,26 +65,18 @@ func (a *Activities) events(p *pulse, in task.EventsInput) (task.EventsPage, err
 	}
 	until := time.Now().Add(min(in.Wait, mostWait))
 	for {
-		// The state is read first: a final one means that what follows is all.
-		m, err := l.Load(p.ctx)
+		page, err := l.Page(p.ctx, in.After, limit)
 		if err != nil {
 			return task.EventsPage{}, err
 		}
-		if m == nil {
-			return task.EventsPage{}, fault.New(task.Config, "the ledger on connection %s knows no migration %s", in.Ledger, in.ID)
-		}
-		events, err := l.Events(p.ctx, in.After, limit)
-		if err != nil {
-			return task.EventsPage{}, err
-		}
-		if len(events) > 0 || m.State.Final() || time.Now().After(until) {
-			return task.EventsPage{Events: events, State: m.State, More: len(events) == limit}, nil
+		if len(page.Events) > 0 || page.State.Final() || time.Now().After(until) {
+			return *page, nil
 		}
 		select {
 		case <-p.ctx.Done():
 			return task.EventsPage{}, context.Cause(p.ctx)
 		case <-p.stop:
-			return task.EventsPage{Events: events, State: m.State}, nil
+			return *page, nil
 		case <-time.After(pollEvents):
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"godwit/internal/cluster"
 	"godwit/internal/task"
 	"godwit/starter/control"
+	"godwit/starter/direct"
 	"godwit/starter/view"
 )
 
@@ -27,6 +28,7 @@ type eventsFlags struct {
 	follow, stack bool
 	after         int64
 	ledger        string
+	connections   string
 }
 
 func newEventsCommand(a *app) *cobra.Command {
@@ -38,13 +40,27 @@ func newEventsCommand(a *app) *cobra.Command {
 		Long: `Show the audit trail of a migration, which a worker reads from the ledger in the
 database that is written: every phase, every try with its error, what operators
 asked for. With --follow, further events are shown as they happen, until the
-migration is done.`,
+migration is done.
+
+With --ledger and a connection that is known here, from GODWIT_CONNECTION_<NAME>
+or --connections, the ledger is read directly, without Temporal and worker.`,
 		Example: `  godwit events $ID
   godwit events $ID --follow
   godwit events $ID --stack -o json | jq '.[] | select(.error)'`,
 		Args:              oneID,
 		ValidArgsFunction: a.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if flags.ledger != "" {
+				r, err := direct.Open(cmd.Context(), flags.connections, flags.ledger)
+				if err != nil {
+					return err
+				}
+				if r != nil {
+					defer r.Close()
+					t := trail{app: a, direct: r, ref: task.Ref{ID: args[0]}, flags: flags}
+					return t.run(cmd.Context())
+				}
+			}
 			desk, err := a.open(cmd.Context())
 			if err != nil {
 				return err
@@ -56,10 +72,7 @@ migration is done.`,
 				}
 			}
 			t := trail{app: a, desk: desk, ref: ref, queue: queue, flags: flags}
-			if flags.follow {
-				return t.follow(cmd.Context())
-			}
-			return t.show(cmd.Context())
+			return t.run(cmd.Context())
 		},
 	}
 	f := cmd.Flags()
@@ -67,26 +80,55 @@ migration is done.`,
 	f.BoolVar(&flags.stack, "stack", false, "show the stack of errors")
 	f.Int64Var(&flags.after, "after", 0, "`number` of the event after which to begin")
 	f.StringVar(&flags.ledger, "ledger", "", "`name` of the connection with the ledger, for a migration that Temporal has forgotten")
+	connectionsFlag(cmd, &flags.connections)
 	return cmd
 }
 
-// trail reads a migration's events, page by page.
+// trail reads a migration's events, page by page: through a worker, or from
+// the ledger itself.
 type trail struct {
-	app   *app
-	desk  *control.Desk
-	ref   task.Ref
-	queue string
-	flags eventsFlags
+	app    *app
+	desk   *control.Desk
+	direct *direct.Reader
+	ref    task.Ref
+	queue  string
+	flags  eventsFlags
+}
+
+func (t *trail) run(ctx context.Context) error {
+	if t.flags.follow {
+		return t.follow(ctx)
+	}
+	return t.show(ctx)
 }
 
 func (t *trail) page(ctx context.Context, wait time.Duration) (*task.EventsPage, error) {
+	page, err := t.read(ctx, wait)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(page.Events); n > 0 {
+		t.flags.after = page.Events[n-1].No
+	}
+	return page, nil
+}
+
+// directPoll is how often a ledger is looked at for further events.
+const directPoll = time.Second
+
+func (t *trail) read(ctx context.Context, wait time.Duration) (*task.EventsPage, error) {
+	if t.direct != nil {
+		if wait > 0 {
+			if err := control.Rest(ctx, directPoll); err != nil {
+				return nil, err
+			}
+		}
+		return t.direct.Events(ctx, t.ref.ID, t.flags.after, eventsPage)
+	}
 	in := task.EventsInput{Ref: t.ref, After: t.flags.after, Limit: eventsPage, Wait: wait}
 	result, err := t.desk.Ask(ctx, t.queue, task.InquiryInput{Events: &in}, eventsLimit)
 	if err != nil {
 		return nil, err
-	}
-	if n := len(result.Events.Events); n > 0 {
-		t.flags.after = result.Events.Events[n-1].No
 	}
 	return result.Events, nil
 }

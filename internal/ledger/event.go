@@ -21,6 +21,21 @@ func (l *Ledger) Note(ctx context.Context, e task.Event) error {
 	return err
 }
 
+// Page returns up to limit events after the given number, and how the
+// migration stands. The state is read first: a final one means that what
+// follows is all.
+func (l *Ledger) Page(ctx context.Context, after int64, limit int) (*task.EventsPage, error) {
+	m, err := l.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		return nil, unknown(l.ID)
+	}
+	events, err := l.Events(ctx, after, limit)
+	return &task.EventsPage{Events: events, State: m.State, More: len(events) == limit}, err
+}
+
 // Events returns up to limit events after the given number, in order.
 func (l *Ledger) Events(ctx context.Context, after int64, limit int) ([]task.Event, error) {
 	var events []task.Event

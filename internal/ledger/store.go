@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"godwit/internal/engine"
+	"godwit/internal/fault"
+	"godwit/internal/task"
 )
 
 // Store is the ledger of one database, with all migrations in it.
@@ -23,6 +25,22 @@ func Open(ctx context.Context, db engine.DB, owner string) (*Store, error) {
 	s := &Store{db: db, dialect: newDialect(db.Dialect()), owner: owner}
 	if err := s.ensureSchema(ctx); err != nil {
 		return nil, err
+	}
+	return s, nil
+}
+
+// Look opens a ledger that is there, to read it only. Nothing is made or
+// upgraded; no ledger, and one of another version, is a fault.
+func Look(ctx context.Context, db engine.DB) (*Store, error) {
+	s := &Store{db: db, dialect: newDialect(db.Dialect())}
+	version, err := s.schemaVersion(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case version == 0:
+		return nil, fault.New(task.Config, "there is no ledger in this database: no migration has written to it")
+	case version < len(upgrades):
+		return nil, fault.New(task.Config, "the ledger in this database has version %d, which this Godwit (version %d) upgrades with its first migration: read it with SQL until then", version, len(upgrades))
 	}
 	return s, nil
 }
