@@ -96,6 +96,36 @@ func (s *Server) SetSequence(ctx context.Context, table engine.Name, column stri
 	return nil
 }
 
+// SequenceState is where the sequence of a column stands.
+type SequenceState struct {
+	Name   string `json:"name"` // quoted, with its schema
+	Last   int64  `json:"last"`
+	Called bool   `json:"called"` // Last has been given out
+}
+
+// SequenceStates are those of a table's identity and serial columns.
+func (s *Server) SequenceStates(ctx context.Context, table *engine.Table) ([]SequenceState, error) {
+	var states []SequenceState
+	for i := range table.Columns {
+		if !table.Columns[i].Identity {
+			continue
+		}
+		q, err := ownedSequence(ctx, s.on, table.Name, table.Columns[i].Name)
+		if err != nil {
+			return nil, err
+		}
+		if q != nil {
+			states = append(states, SequenceState{Name: q.name, Last: q.last, Called: q.called})
+		}
+	}
+	return states, nil
+}
+
+// RestoreSequence is the statement that brings a sequence back to where it stood.
+func RestoreSequence(q SequenceState) string {
+	return fmt.Sprintf("SELECT setval(%s::regclass, %d, %t)", QuoteLiteral(q.Name), q.Last, q.Called)
+}
+
 // Analyze refreshes the planner's statistics of a table. The server skips a
 // table whose owner the user is not, with no error.
 func (s *Server) Analyze(ctx context.Context, name engine.Name) error {

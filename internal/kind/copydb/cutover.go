@@ -3,6 +3,7 @@ package copydb
 import (
 	"context"
 
+	"godwit/internal/fault"
 	"godwit/internal/hook"
 	"godwit/internal/kind"
 	"godwit/internal/task"
@@ -21,6 +22,9 @@ func (c *Copy) Cutover(ctx context.Context, run *kind.Run) (task.CutoverResult, 
 		return task.CutoverResult{}, err
 	}
 	for i, it := range items {
+		if run.Stopped() {
+			return task.CutoverResult{}, fault.New(task.Stopping, "stopped before the cut-over of %s", it.target())
+		}
 		run.Beat(task.Heartbeat{Phase: task.Cutover, Table: it.target(), Rows: int64(i), RowsTotal: int64(len(items))})
 		hook.At("before sequence")
 		if err := setIdentity(ctx, dbs, it); err != nil {

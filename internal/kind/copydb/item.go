@@ -30,6 +30,8 @@ type item struct {
 	// ForeignKeys are those of an existing table. Its rows come in any order, so
 	// they are taken off for the load and put back, and checked, after it.
 	ForeignKeys []postgres.Constraint `json:"foreign_keys,omitempty"`
+	// Sequences are where those of an existing table stood; the cut-over moves them on.
+	Sequences []postgres.SequenceState `json:"sequences,omitempty"`
 	// MakeSchema says that the table's schema is not there yet.
 	MakeSchema bool     `json:"make_schema,omitempty"`
 	Notes      []string `json:"notes,omitempty"`

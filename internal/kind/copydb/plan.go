@@ -184,6 +184,9 @@ func (p *planner) existing(ctx context.Context, it *item, target engine.Name) er
 	if it.ForeignKeys, err = p.dbs.to.ForeignKeys(ctx, target); err != nil {
 		return err
 	}
+	if it.Sequences, err = p.dbs.to.SequenceStates(ctx, table); err != nil {
+		return err
+	}
 	if len(it.ForeignKeys) > 0 {
 		it.Notes = append(it.Notes, "its foreign keys are taken off for the load, put back and checked after it")
 	}

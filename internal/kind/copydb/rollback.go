@@ -136,6 +136,13 @@ func restore(ctx context.Context, run *kind.Run, tx engine.Tx, items []*item, it
 			return err
 		}
 	}
+	if it.state == itemReady {
+		for _, sequence := range it.Sequences {
+			if _, err := tx.Exec(ctx, postgres.RestoreSequence(sequence)); err != nil {
+				return err
+			}
+		}
+	}
 	return run.Ledger.SetItemState(ctx, tx, it.No, string(it.state), string(itemUndone))
 }
 
