@@ -78,8 +78,11 @@ type migration struct {
 	// resumedBy is who ended the last pause.
 	resumedBy task.Request
 	// doing says in words which of a phase's activities runs.
-	doing    string
-	window   *window
+	doing  string
+	window *window
+	// reached is the percentage when the last window was through. Only those
+	// who look need it, so it is not carried on.
+	reached  float64
 	recorder recorder
 	signals  []signal
 }

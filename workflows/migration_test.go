@@ -64,6 +64,18 @@ func TestShardsThatAreOpenedAgainAreDoneBeforeThePhaseEnds(t *testing.T) {
 	require.Equal(t, 3, w.count(task.FinishTransformActivity))
 }
 
+func TestProgressDoesNotFallBackWhenAllShardsAreDone(t *testing.T) {
+	w := newWorld(t)
+	w.took[task.FinishTransformActivity] = time.Minute
+	half, finishing := w.look(90*time.Second), w.look(150*time.Second)
+	w.run()
+	w.succeeds()
+	require.InDelta(t, 36, half.Progress.Percent, 0.1)
+	require.Equal(t, task.Transform, finishing.Phase)
+	require.Equal(t, 8, finishing.Shards.Done)
+	require.InDelta(t, 70, finishing.Progress.Percent, 0.1)
+}
+
 func TestAResumedMigrationComparesItsFingerprintAndDoesOnlyWhatIsMissing(t *testing.T) {
 	w := newWorld(t)
 	w.in.Resume = true

@@ -43,7 +43,7 @@ func (m *migration) progress() task.Progress {
 	}
 	return task.Progress{
 		RowsDone: t.RowsDone, RowsTotal: max(t.RowsTotal, t.RowsDone), BytesDone: t.BytesDone,
-		Percent: m.percent(), RowsPerSecond: m.st.Pace.rate(), ETASeconds: m.eta(),
+		Percent: max(m.reached, m.percent()), RowsPerSecond: m.st.Pace.rate(), ETASeconds: m.eta(),
 	}
 }
 

@@ -41,6 +41,7 @@ func (m *migration) runShards(ctx workflow.Context, activity string, work task.W
 	m.window = w
 	defer func() {
 		w.alarm.disarm()
+		m.reached = m.percent()
 		m.window = nil
 	}()
 	m.st.Pace.begin(workflow.Now(ctx), m.st.Tally.RowsDone)
