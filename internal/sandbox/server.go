@@ -221,6 +221,21 @@ func (s *Server) Resume(ctx context.Context) error {
 	return s.run(ctx)
 }
 
+// PID is the server's process, of the last start.
+func (s *Server) PID() int {
+	s.lifecycle.Lock()
+	defer s.lifecycle.Unlock()
+	return s.process.PID
+}
+
+// Ended is closed when the server's process has ended, be it stopped, killed or crashed. After a further start it is
+// another channel.
+func (s *Server) Ended() <-chan struct{} {
+	s.lifecycle.Lock()
+	defer s.lifecycle.Unlock()
+	return s.process.Done()
+}
+
 func (s *Server) stop() error {
 	return s.wrap("stop", s.process.Stop(s.engine.stopSignal(), stopLimit))
 }

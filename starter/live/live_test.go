@@ -96,3 +96,19 @@ func TestBarsThatDoNotFitAreCounted(t *testing.T) {
 	require.Len(t, wanted, 3)
 	require.Equal(t, "  and 3 more", wanted[shardPlace+2](80))
 }
+
+func TestAMeterNeverGoesBackAndIsGoneAtTheEnd(t *testing.T) {
+	var out bytes.Buffer
+	meter, err := NewMeter(&out, "making it")
+	require.NoError(t, err)
+	meter.Show(700, 1000)
+	meter.Show(600, 1000)
+	time.Sleep(500 * time.Millisecond)
+	meter.Note("a server is up")
+	meter.Close()
+
+	drawn := text.StripEscape(out.String())
+	require.Contains(t, drawn, "700 of 1,000 rows")
+	require.NotContains(t, drawn, "600 of 1,000 rows")
+	require.Contains(t, drawn, "a server is up\n")
+}

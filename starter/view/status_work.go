@@ -38,7 +38,7 @@ func (p *page) running(beats []task.Heartbeat) {
 		if beat.RowsPerSecond > 0 {
 			speed = rate(beat.RowsPerSecond)
 		}
-		g.row(Work(beat), rowsOf(beat.Rows, beat.RowsTotal), Bar(beat.Percent, 10), speed, Remark(beat))
+		g.row(Work(beat), worked(beat), Bar(beat.Percent, 10), speed, Remark(beat))
 	}
 	p.WriteString(g.String(margin))
 }
@@ -66,6 +66,14 @@ func Work(beat task.Heartbeat) string {
 		return beat.Table
 	}
 	return string(beat.Phase)
+}
+
+// worked is how far an activity is: in rows of a shard, in steps of a phase.
+func worked(beat task.Heartbeat) string {
+	if beat.Shard == 0 && beat.RowsTotal > 0 {
+		return fmt.Sprintf("step %d of %d", min(beat.Rows+1, beat.RowsTotal), beat.RowsTotal)
+	}
+	return rowsOf(beat.Rows, beat.RowsTotal)
 }
 
 // Remark is what is unusual about an activity at work: another attempt, a

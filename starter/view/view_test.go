@@ -198,3 +198,14 @@ func TestDurationsAreAsExactAsTheirSizeCallsFor(t *testing.T) {
 }
 
 func uncolored(s string) string { return text.StripEscape(s) }
+
+func TestAShardCountsRowsAndAPhaseSteps(t *testing.T) {
+	require.Equal(t, "  shop.orders 3  ███████▌░░░░░░░  50.0 %  500 of 1,000 rows", Shard(task.Heartbeat{Table: "shop.orders", Shard: 3, Rows: 500, RowsTotal: 1000}, 0))
+	require.Equal(t, "  index orders_placed  step 3 of 37", Shard(task.Heartbeat{Table: "index orders_placed", Rows: 2, RowsTotal: 37}, 0))
+}
+
+func TestAMeterTellsHowMuchIsDoneAndHowFast(t *testing.T) {
+	require.Equal(t, "making it  0.0 %", Meter("making it", 0, 0, 0, 0))
+	require.Equal(t, "making it  25.0 %  250 of 1,000 rows  100 rows/s", Meter("making it", 250, 1000, 2500*time.Millisecond, 0))
+	require.Equal(t, "making it  ██████████  100.0 %  1,000 of 1,000 rows", Meter("making it", 1000, 1000, time.Second, 10))
+}

@@ -83,7 +83,7 @@ func Shard(beat task.Heartbeat, nameWidth int) string {
 	if beat.Shard > 0 {
 		parts = append(parts, Bar(done, 15)+" "+percent(done))
 	}
-	for _, part := range []string{rowsOf(beat.Rows, beat.RowsTotal), Remark(beat)} {
+	for _, part := range []string{worked(beat), Remark(beat)} {
 		if part != "" {
 			parts = append(parts, part)
 		}
