@@ -179,10 +179,10 @@ Everything stays up until you press Ctrl-C. Try, in another terminal:
   %[4]s
   %[5]s
 
-Copy it again, slowly, and meanwhile kill what you like. It is started again,
-and the copy goes on where it was:
+Copy it once more, slowly and into a schema of its own, and meanwhile kill what
+you like. It is started again, and the copy goes on where it was:
 
-  %[3]s copy --source %[6]s --target %[7]s --existing-rows replace --rows-per-second 50000 --watch
+  %[3]s copy --source %[6]s --target %[7]s --table 'shop.*' --rows-per-second 50000 --watch
   kill -9 %-8[8]d # the worker
   kill -9 %-8[9]d # Temporal
   kill -9 %-8[10]d # PostgreSQL
