@@ -40,10 +40,16 @@ func makePlan(ctx context.Context, run *kind.Run, dbs *databases) (*plan, error)
 	if err != nil {
 		return nil, err
 	}
-	names := make([]engine.Name, len(tables))
+	names, held := make([]engine.Name, len(tables)), make([]string, len(tables))
 	targets := make(map[engine.Name]engine.Name, len(tables))
 	for i, w := range tables {
-		names[i], targets[w.source] = w.source, w.target
+		names[i], targets[w.source], held[i] = w.source, w.target, w.target.String()
+	}
+	// First of all: what another migration has made is not merely in the way.
+	if run.Ledger != nil {
+		if err := run.Ledger.CheckClaims(ctx, held); err != nil {
+			return nil, err
+		}
 	}
 	if err := dbs.from.CheckRead(ctx, names); err != nil {
 		return nil, err
