@@ -52,10 +52,14 @@ func At(place string) {
 	if armed == nil {
 		return
 	}
-	for _, t := range armed[place] {
+	var due []func()
+	for _, t := range armed[place] { // an action may last until the place is come to again
 		if t.passed.Add(1) == t.count {
-			t.action()
+			due = append(due, t.action)
 		}
+	}
+	for _, action := range due {
+		action()
 	}
 }
 

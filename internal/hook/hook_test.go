@@ -71,6 +71,18 @@ func TestAHeldProcessGoesOnWhenTheFileIsGone(t *testing.T) {
 	require.NoError(t, cmd.Wait())
 }
 
+func TestAHeldGoroutineDoesNotKeepOthersFromTheirTriggers(t *testing.T) {
+	defer func() { armed = nil }()
+	first, second := filepath.Join(t.TempDir(), "first"), filepath.Join(t.TempDir(), "second")
+	require.NoError(t, Arm("here:1:hold="+first+";here:2:hold="+second))
+	for _, file := range []string{first, second} {
+		go At("here")
+		require.Eventually(t, func() bool { _, err := os.Stat(file); return err == nil }, 10*time.Second, time.Millisecond)
+	}
+	require.NoError(t, os.Remove(first))
+	require.NoError(t, os.Remove(second))
+}
+
 func TestATriggerThatCannotBeUnderstoodIsRefused(t *testing.T) {
 	for _, text := range []string{"here", "here:kill", ":1:kill", "here:0:kill", "here:x:kill", "here:1:explode", "here:1:hold", "here:1:hold=relative", "here:1:kill;"} {
 		require.Error(t, Arm(text), text)
