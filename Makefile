@@ -26,7 +26,7 @@ deps: ## install the database servers that demo and tests start
 	$(GO) run ./internal/sandbox/deps postgres mariadb mysql
 
 demo: build ## copy a shop database from MariaDB to PostgreSQL, with the Web UI
-	$(GO) run ./internal/sandbox/deps postgres mariadb
+	$(GO) run ./internal/sandbox/deps postgres $(if $(findstring --mysql,$(ARGS)),mysql,mariadb)
 	bin/godwit demo $(ARGS)
 
 test: build deps test-go ## the whole suite, on real servers
