@@ -9,9 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,16 +33,15 @@ type stage struct {
 	count int           // migrations started
 }
 
-var unfit = regexp.MustCompile(`[^a-z0-9]+`)
+// stages counts them, so that each has its own name.
+var stages atomic.Int64
 
 // newStage makes a stage that copies the shop.
 func newStage(t *testing.T, r *rig) *stage {
 	t.Helper()
-	name := unfit.ReplaceAllString(strings.ToLower(t.Name()), "_")
-	if i := strings.IndexByte(name, '_'); len(name) > 40 && i > 0 {
-		name = name[:min(i, 20)] + name[len(name)-20:]
-	}
-	s := &stage{rig: r, t: t, name: "s_" + name[max(0, len(name)-50):], from: sourceDatabase}
+	top, _, _ := strings.Cut(t.Name(), "/")
+	top = strings.TrimPrefix(strings.ToLower(top), "test")
+	s := &stage{rig: r, t: t, name: fmt.Sprintf("%s_%d", top[:min(len(top), 40)], stages.Add(1)), from: sourceDatabase}
 	require.NoError(t, r.target.Exec(t.Context(), "", fmt.Sprintf("CREATE DATABASE %q", s.name)))
 	var err error
 	s.db, err = pgxpool.New(t.Context(), r.target.URL(s.name))
