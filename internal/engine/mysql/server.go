@@ -1,4 +1,4 @@
-// Package mysql is the engine of MySQL (8.0 or newer) and MariaDB (10.6 or
+// Package mysql is the engine of MySQL (8.0.16 or newer) and MariaDB (10.6 or
 // newer): how their tables look, how ranges of them are cut and read, and what
 // their errors mean.
 //
