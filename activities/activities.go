@@ -53,6 +53,10 @@ func (a *Activities) store(ctx context.Context, name string) (*ledger.Store, err
 	}
 	s, err := ledger.Open(ctx, db, a.owner)
 	if err != nil {
+		if fault.Of(err) == nil && kind.Classify(err).Class == task.Config {
+			return nil, fault.New(task.Config, "the ledger on connection %s cannot be used: %w; its user has to be able to make the schema %s "+
+				"(GRANT CREATE ON DATABASE …), or to use the one that is there and all of its tables", name, err, ledger.Schema)
+		}
 		return nil, fmt.Errorf("ledger on connection %s: %w", name, err)
 	}
 	a.ledgers[name] = s

@@ -17,7 +17,7 @@ func (a *Activities) Preflight(ctx context.Context, in task.PreflightInput) (tas
 	began := time.Now()
 	k, run, _, err := a.open(p.ctx, in.Ref)
 	if err != nil {
-		return task.PreflightResult{}, p.report(err)
+		return task.PreflightResult{}, p.report(a.explained(p, in, err))
 	}
 	p.attach(run)
 	run.Resume = in.Resume
@@ -38,4 +38,16 @@ func (a *Activities) Preflight(ctx context.Context, in task.PreflightInput) (tas
 		return task.PreflightResult{}, p.report(err)
 	}
 	return result, nil
+}
+
+// explained says why the ledger cannot be used: the checks of a plan name all
+// rights that are missing, and what to do about it.
+func (a *Activities) explained(p *pulse, in task.PreflightInput, cause error) error {
+	if kind.Classify(cause).Class != task.Config {
+		return cause
+	}
+	if _, err := a.plan(p, task.PlanInput{Spec: in.Spec}); err != nil && kind.Classify(err).Class == task.Config {
+		return err
+	}
+	return cause
 }

@@ -34,7 +34,8 @@ func newDialect(d engine.Dialect) dialect {
 		"{name}", "text",
 		"{text}", "text",
 		"{serial}", "bigint generated always as identity",
-		"{create_schema}", "create schema if not exists godwit",
+		// "if not exists" asks for the right to make it also where it is there.
+		"{create_schema}", "do $$ begin if to_regnamespace('godwit') is null then create schema godwit; end if; end $$",
 	)}
 }
 
