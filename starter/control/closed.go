@@ -31,6 +31,19 @@ func (d *Desk) closed(ctx context.Context, described *client.WorkflowExecutionDe
 	}
 }
 
+// cutShort corrects what a workflow said of itself before Temporal ended it
+// from outside: nothing is at work any more, and only a new run goes on.
+func cutShort(st *task.Status) {
+	st.Attention, st.Can, st.Running = true, []string{task.RetryUpdate, task.RollbackUpdate}, nil
+	st.Shards.Running, st.Throttle.Holding = 0, false
+	st.WaitingFor = fmt.Sprintf("an operator: `godwit retry %s` or `godwit rollback %s`", st.ID, st.ID)
+	for i := range st.Steps {
+		if step := &st.Steps[i]; step.State == task.Running {
+			step.State = st.State
+		}
+	}
+}
+
 // ending is the failure that a closing event tells of; nil when it is none.
 func ending(event *historypb.HistoryEvent) *task.Failure {
 	if failed := event.GetWorkflowExecutionFailedEventAttributes(); failed != nil {

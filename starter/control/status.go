@@ -50,6 +50,9 @@ func (d *Desk) Status(ctx context.Context, id string) (Answer, error) {
 		answer.Status.ID, answer.Status.RunID, answer.Status.URL = outline.ID, outline.RunID, outline.URL
 		answer.Status.Source = "workflow"
 		answer.Status.State = stateOf(described.Status, said.State)
+		if !answer.Open && !said.State.Final() {
+			cutShort(&answer.Status)
+		}
 	}
 	if !answer.Open {
 		d.closed(ctx, described, &answer.Status)
