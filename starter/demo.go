@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -84,6 +86,9 @@ func (f demoFlags) source() sandbox.Kind {
 // demo sets the stage, shows the copy, and stays until it is interrupted.
 func (a *app) demo(ctx context.Context, flags demoFlags) (err error) {
 	began := time.Now()
+	// A reader or a terminal that goes away ends it, but in order.
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGPIPE)
+	defer stop()
 	ctx, broken := context.WithCancelCause(ctx)
 	defer broken(nil)
 	show := newDemoScreen(a)

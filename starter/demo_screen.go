@@ -88,7 +88,7 @@ func (s *demoScreen) intro(flags demoFlags) {
 func (s *demoScreen) Ready(what, detail string, took time.Duration) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	s.say(fmt.Sprintf("  %s %s  %s", text.Pad(what, 19, ' '), text.Pad(detail, 60, ' '), view.Duration(took)))
+	s.say(fmt.Sprintf("%6s  %s %s", view.Duration(took), text.Pad(what, 17, ' '), detail))
 }
 
 // Seeding shows how much of the shop is made.
@@ -99,7 +99,7 @@ func (s *demoScreen) Seeding(done, total int64) {
 	if s.began.IsZero() {
 		s.began, s.told = now, now
 		if s.bars() {
-			if meter, err := live.NewMeter(s.a.out, "  making the shop"); err == nil {
+			if meter, err := live.NewMeter(s.a.out, "making the shop"); err == nil {
 				s.take(meter)
 				s.meter = meter
 			}
@@ -112,7 +112,7 @@ func (s *demoScreen) Seeding(done, total int64) {
 		s.meter.Show(done, total)
 	case now.Sub(s.told) >= seedInterval:
 		s.told = now
-		s.say(view.Meter("  making the shop", done, total, now.Sub(s.began), 0))
+		s.say(view.Meter("making the shop", done, total, now.Sub(s.began), 0))
 	}
 }
 
@@ -122,7 +122,7 @@ func (s *demoScreen) bars() bool {
 }
 
 func (s *demoScreen) begun(started control.Started) {
-	s.Note(fmt.Sprintf("\ncopying it, as `godwit copy --source %s --target %s --watch` does: %s\nweb ui: %s\n",
+	s.Note(fmt.Sprintf("\ncopying it, as `godwit copy --source %s --target %s --watch` does\nid      %s\nweb ui  %s\n",
 		demo.SourceConnection, demo.TargetConnection, started.ID, started.URL))
 }
 

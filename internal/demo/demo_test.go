@@ -3,6 +3,7 @@ package demo_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -66,6 +67,23 @@ func TestCtrlCAtAnyMomentLeavesNothingBehind(t *testing.T) {
 			d.leavesNothing()
 		})
 	}
+}
+
+func TestADemoWhoseReaderOrTerminalGoesAwayLeavesNothingBehind(t *testing.T) {
+	parent := folder(t)
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	piped := exec.Command(binary(t), "demo", "--rows", "1000")
+	piped.Env, piped.Stdout, piped.Stderr = append(os.Environ(), "TMPDIR="+parent), write, write
+	require.NoError(t, errors.Join(piped.Start(), write.Close(), read.Close()))
+	_ = piped.Wait() // with or without an error: there was nobody to tell how it went
+	(&running{t: t, folder: parent}).leavesNothing()
+
+	d := start(t, parent, "--rows", "1000")
+	d.awaitOutput("Everything stays up until you press Ctrl-C")
+	require.NoError(t, d.cmd.Process.Signal(syscall.SIGHUP))
+	require.Equal(t, 0, d.wait(), d.errors)
+	d.leavesNothing()
 }
 
 func TestADemoStaysUpUntilCtrlC(t *testing.T) {

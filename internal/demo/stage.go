@@ -167,7 +167,7 @@ func (s *Stage) startWorker(ctx, keeping context.Context) error {
 		return err
 	}
 	s.keeper(keeping, "the worker", s.worker, s.worker)
-	s.options.Audience.Ready("a worker", fmt.Sprintf("pid %d, knows the connections %s and %s", s.worker.PID(), SourceConnection, TargetConnection), time.Since(began))
+	s.options.Audience.Ready("a worker", fmt.Sprintf("pid %d, knows %s and %s", s.worker.PID(), SourceConnection, TargetConnection), time.Since(began))
 	return nil
 }
 
