@@ -226,11 +226,14 @@ func demoReportOf(stage *demo.Stage, st task.Status, flags demoFlags, setUp, tot
 	r := demoReport{
 		State: st.State, ID: st.ID, URL: st.URL, Rows: flags.rows, Seed: flags.seed,
 		Temporal: fmt.Sprintf("Temporal %s", stage.Temporal()), Source: stage.SourceTitle(), Target: stage.TargetTitle(),
-		Seconds:   demoSeconds{SetUp: setUp.Seconds(), Seed: stage.SeedTime.Seconds(), Total: total.Seconds()},
+		Seconds:   demoSeconds{SetUp: inSeconds(setUp), Seed: inSeconds(stage.SeedTime), Total: inSeconds(total)},
 		Migration: st,
 	}
 	if st.StartedAt != nil && st.EndedAt != nil {
-		r.Seconds.Copy = st.EndedAt.Sub(*st.StartedAt).Seconds()
+		r.Seconds.Copy = inSeconds(st.EndedAt.Sub(*st.StartedAt))
 	}
 	return r
 }
+
+// inSeconds is a duration to a millisecond.
+func inSeconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }

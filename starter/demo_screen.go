@@ -80,8 +80,12 @@ func (s *demoScreen) Close() {
 }
 
 func (s *demoScreen) intro(flags demoFlags) {
-	s.Note(fmt.Sprintf("starting a Temporal server, %s, PostgreSQL and a worker, all of them throw-away; making a shop of %s rows",
-		map[bool]string{true: "MySQL", false: "MariaDB"}[flags.mysql], humanize.Comma(flags.rows)))
+	source := "MariaDB"
+	if flags.mysql {
+		source = "MySQL"
+	}
+	s.Note(fmt.Sprintf("starting Temporal, %s, PostgreSQL and a worker, all of them throw-away,\nand making a shop of %s rows",
+		source, humanize.Comma(flags.rows)))
 }
 
 // Ready tells of a thing that is there.

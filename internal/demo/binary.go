@@ -9,6 +9,17 @@ import (
 	"path/filepath"
 )
 
+// binaries are the paths of what is built together with this program.
+type binaries struct{ devserver, worker string }
+
+func findBinaries() (b binaries, err error) {
+	if b.devserver, err = binary("godwit-devserver"); err != nil {
+		return b, err
+	}
+	b.worker, err = binary("godwit-worker")
+	return b, err
+}
+
 // binary finds a program that is built together with this one: beside it, in ./bin, or in PATH.
 func binary(name string) (string, error) {
 	own, err := os.Executable()

@@ -56,7 +56,7 @@ func TestADemoCopiesTheShopAndLeavesNothingBehind(t *testing.T) {
 
 func TestCtrlCAtAnyMomentLeavesNothingBehind(t *testing.T) {
 	for moment, line := range map[string]string{
-		"while servers start": "starting a Temporal server", "while the shop is made": "at 127.0.0.1:", "while it is copied": "in transform",
+		"while servers start": "starting Temporal", "while the shop is made": "at 127.0.0.1:", "while it is copied": "in transform",
 	} {
 		t.Run(moment, func(t *testing.T) {
 			d := start(t, folder(t), "--rows", "200000", "--rows-per-second", "10000")
@@ -146,6 +146,18 @@ func TestWhatADemoCannotDoIsAUsageError(t *testing.T) {
 		require.Contains(t, d.errors.String(), message)
 		d.leavesNothing()
 	}
+}
+
+func TestADemoWithoutItsOtherProgramsSaysHowToGetThem(t *testing.T) {
+	alone := filepath.Join(folder(t), "godwit")
+	text, err := os.ReadFile(binary(t))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(alone, text, 0o700))
+	cmd := exec.Command(alone, "demo")
+	cmd.Dir, cmd.Env = filepath.Dir(alone), []string{"PATH=/usr/bin:/bin"}
+	output, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(output), "godwit-devserver is not in "+filepath.Dir(alone)+", ./bin or PATH: run `make build`")
 }
 
 // running is a demo whose temporary files are all in one folder.

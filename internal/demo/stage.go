@@ -59,6 +59,7 @@ type Stage struct {
 
 	options  Options
 	folder   *scratch.Folder
+	binaries binaries
 	temporal *temporal
 	worker   *program
 
@@ -73,6 +74,9 @@ func Set(ctx context.Context, o Options) (_ *Stage, err error) {
 		return nil, &sandbox.MissingError{Requirements: missing}
 	}
 	s := &Stage{options: o}
+	if s.binaries, err = findBinaries(); err != nil {
+		return nil, err
+	}
 	removeAbandoned()
 	if s.folder, err = scratch.Make(os.TempDir(), folderPrefix, nil); err != nil {
 		return nil, err
@@ -143,7 +147,7 @@ func (s *Stage) keeper(ctx context.Context, name string, m mortal, p *program) {
 
 func (s *Stage) startTemporal(ctx context.Context) (err error) {
 	began := time.Now()
-	if s.temporal, err = startTemporal(ctx, s.folder.Path); err != nil {
+	if s.temporal, err = startTemporal(ctx, s.binaries.devserver, s.folder.Path); err != nil {
 		return err
 	}
 	s.options.Audience.Ready("Temporal "+s.temporal.version, fmt.Sprintf("at %s, Web UI at %s", s.Address(), s.temporal.ui()), time.Since(began))
@@ -151,13 +155,9 @@ func (s *Stage) startTemporal(ctx context.Context) (err error) {
 }
 
 func (s *Stage) startWorker(ctx, keeping context.Context) error {
-	path, err := binary("godwit-worker")
-	if err != nil {
-		return err
-	}
 	began := time.Now()
 	s.worker = &program{
-		name: "the worker", path: path, log: filepath.Join(s.folder.Path, "worker.log"),
+		name: "the worker", path: s.binaries.worker, log: filepath.Join(s.folder.Path, "worker.log"),
 		args: []string{"--task-queue", s.options.Queue},
 		environment: alone("TEMPORAL_ADDRESS="+s.Address(),
 			"GODWIT_CONNECTION_"+strings.ToUpper(SourceConnection)+"="+s.Source.URL(sourceDatabase),

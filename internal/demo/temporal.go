@@ -39,11 +39,7 @@ func (t *temporal) ui() string {
 }
 
 // startTemporal starts a server whose state is in the folder, and returns when it can be used.
-func startTemporal(ctx context.Context, folder string) (*temporal, error) {
-	path, err := binary("godwit-devserver")
-	if err != nil {
-		return nil, err
-	}
+func startTemporal(ctx context.Context, path, folder string) (*temporal, error) {
 	for port := firstPort; port < firstPort+triedPorts; port++ {
 		if !free(port) || !free(port+uiOffset) {
 			continue
