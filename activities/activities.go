@@ -40,12 +40,14 @@ func New(connections *connection.Registry, kinds map[task.Kind]kind.Kind, owner 
 	return &Activities{connections: connections, kinds: kinds, owner: owner, ledgers: map[string]*ledger.Store{}}
 }
 
-// store opens the ledger of a connection once.
+// store opens the ledger of a connection once. Nobody waits for a ledger that
+// does not answer but those who need it: two may open the same one at once.
 func (a *Activities) store(ctx context.Context, name string) (*ledger.Store, error) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	if s := a.ledgers[name]; s != nil {
-		return s, nil
+	known := a.ledgers[name]
+	a.mu.Unlock()
+	if known != nil {
+		return known, nil
 	}
 	db, err := a.database(ctx, name)
 	if err != nil {
@@ -59,6 +61,8 @@ func (a *Activities) store(ctx context.Context, name string) (*ledger.Store, err
 		}
 		return nil, fmt.Errorf("ledger on connection %s: %w", name, err)
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.ledgers[name] = s
 	return s, nil
 }
@@ -103,7 +107,7 @@ func (a *Activities) open(ctx context.Context, ref task.Ref) (kind.Kind, *kind.R
 		a.forget(ref.Ledger)
 		return nil, nil, nil, err
 	}
-	if m != nil {
+	if m != nil && m.Planned() {
 		if run.Spec, err = readSpec(m.Spec); err != nil {
 			return nil, nil, nil, err
 		}

@@ -11,7 +11,7 @@ import (
 func (a *Activities) Tend(ctx context.Context, in task.PhaseInput) (task.TendResult, error) {
 	p := newPulse(ctx, in.Phase, 0)
 	defer p.end()
-	k, run, err := a.known(p.ctx, in.Ref)
+	k, run, _, err := a.known(p.ctx, in.Ref)
 	if err != nil {
 		return task.TendResult{}, p.report(err)
 	}

@@ -63,6 +63,14 @@ func (p *pulse) report(err error, details ...any) error {
 	return temporal.NewApplicationErrorWithOptions(failure.Message, string(failure.Class), options)
 }
 
+// reported is report, and nil for nil.
+func (p *pulse) reported(err error) error {
+	if err == nil {
+		return nil
+	}
+	return p.report(err)
+}
+
 func (p *pulse) classify(err error) *task.Failure {
 	if p.run == nil {
 		return kind.Classify(err)

@@ -11,8 +11,13 @@ import (
 
 	"godwit/internal/fault"
 	"godwit/internal/kind"
+	"godwit/internal/ledger"
 	"godwit/internal/task"
 )
+
+// rollback is the one call that also makes sense when everything is undone: to
+// carry through what is left of it.
+const rollback = "rollback"
 
 // step is one call of a kind within an activity.
 type step[R any] func(ctx context.Context, k kind.Kind, run *kind.Run) (R, error)
@@ -24,13 +29,18 @@ func phase[R any](ctx context.Context, a *Activities, in task.PhaseInput, name s
 	defer p.end()
 	began := time.Now()
 	var none R
-	k, run, err := a.known(p.ctx, in.Ref)
+	k, run, m, err := a.known(p.ctx, in.Ref)
 	if err != nil {
 		return none, p.report(err)
 	}
 	p.attach(run)
-	if err := run.Ledger.SetPhase(p.ctx, in.State, in.Phase); err != nil {
-		return none, p.report(err)
+	switch {
+	case m.Undone() && name != rollback:
+		return none, p.report(fault.New(task.Superseded, "the migration has been undone; this attempt has written nothing"))
+	case !m.Undone():
+		if err := run.Ledger.SetPhase(p.ctx, in.State, in.Phase); err != nil {
+			return none, p.report(err)
+		}
 	}
 	if err := run.Ledger.Note(p.ctx, task.Event{What: name + " started", Phase: in.Phase, Attempt: p.attempt, Detail: in.Reason}); err != nil {
 		return none, p.report(err)
@@ -68,7 +78,7 @@ func logger(ctx context.Context, ref task.Ref, phase task.Phase) log.Logger {
 func shard(ctx context.Context, a *Activities, in task.ShardInput, call step[task.ShardResult]) (task.ShardResult, error) {
 	p := newPulse(ctx, in.Phase, in.Shard)
 	defer p.end()
-	k, run, err := a.known(p.ctx, in.Ref)
+	k, run, _, err := a.known(p.ctx, in.Ref)
 	if err != nil {
 		return task.ShardResult{}, p.report(err)
 	}
@@ -85,18 +95,18 @@ func shard(ctx context.Context, a *Activities, in task.ShardInput, call step[tas
 }
 
 // known opens a migration that the ledger must know.
-func (a *Activities) known(ctx context.Context, ref task.Ref) (kind.Kind, *kind.Run, error) {
+func (a *Activities) known(ctx context.Context, ref task.Ref) (kind.Kind, *kind.Run, *ledger.Migration, error) {
 	k, run, m, err := a.open(ctx, ref)
-	if err == nil && m == nil {
+	if err == nil && (m == nil || !m.Planned()) {
 		a.forget(ref.Ledger)
 		err = fault.New(task.Config, "the ledger on connection %s knows no migration %s: was its database replaced, or the ledger removed?", ref.Ledger, ref.ID)
 	}
-	return k, run, err
+	return k, run, m, err
 }
 
 // attach gives a run the means to report progress and to notice a stop.
 func (p *pulse) attach(run *kind.Run) {
-	run.Beat, run.Stop = p.beat, p.stop
+	run.Beat, run.Touch, run.Alive, run.Stop = p.beat, p.touch, p.alive, p.stop
 	p.run = run
 }
 

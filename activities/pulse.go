@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
@@ -73,6 +74,27 @@ func (p *pulse) beat(h task.Heartbeat) {
 	}
 	h.Attempt, h.At = p.attempt, time.Now().UTC()
 	p.last, p.moved = h, time.Now()
+}
+
+// touch says that the work goes on.
+func (p *pulse) touch() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.moved = time.Now()
+}
+
+// alive asks the server, past the SDK's throttle, whether it still waits for
+// this attempt.
+func (p *pulse) alive(ctx context.Context) error {
+	err := activity.GetClient(p.activity).RecordActivityHeartbeat(ctx, activity.GetInfo(p.activity).TaskToken)
+	var gone *serviceerror.NotFound
+	switch {
+	case errors.As(err, &gone):
+		return fault.New(task.Superseded, "Temporal no longer waits for this attempt; it has written nothing")
+	case err != nil && !orderly(err):
+		return fault.New(task.Transient, "cannot ask Temporal whether this attempt still counts: %w", err)
+	}
+	return nil
 }
 
 func (p *pulse) watch() {

@@ -7,26 +7,27 @@ import (
 	"godwit/internal/task"
 )
 
-// Rollback undoes everything that the migration did. One that the ledger does
-// not know has done nothing.
+// Rollback undoes everything that the migration did. One that never had a plan
+// has done nothing; it is noted that it must not begin any more.
 func (a *Activities) Rollback(ctx context.Context, in task.PhaseInput) error {
-	known, err := a.begun(ctx, in)
-	if err != nil || !known {
+	planned, err := a.planned(ctx, in)
+	if err != nil || !planned {
 		return err
 	}
-	_, err = phase(ctx, a, in, "rollback", func(ctx context.Context, k kind.Kind, run *kind.Run) (struct{}, error) {
+	_, err = phase(ctx, a, in, rollback, func(ctx context.Context, k kind.Kind, run *kind.Run) (struct{}, error) {
 		return struct{}{}, k.Rollback(ctx, run)
 	})
 	return err
 }
 
-// begun reports whether the ledger knows the migration.
-func (a *Activities) begun(ctx context.Context, in task.PhaseInput) (bool, error) {
+func (a *Activities) planned(ctx context.Context, in task.PhaseInput) (bool, error) {
 	p := newPulse(ctx, in.Phase, 0)
 	defer p.end()
-	_, _, m, err := a.open(p.ctx, in.Ref)
-	if err != nil {
-		return false, p.report(err)
+	_, run, m, err := a.open(p.ctx, in.Ref)
+	if err == nil && (m == nil || !m.Planned()) {
+		if _, err = run.Ledger.Take(p.ctx, in.Kind); err == nil {
+			return false, p.reported(run.Ledger.Undone(p.ctx))
+		}
 	}
-	return m != nil, nil
+	return err == nil, p.reported(err)
 }

@@ -86,9 +86,9 @@ func serve(ctx context.Context, o options) error {
 	for _, warning := range report.Warnings {
 		logger.Warn(warning)
 	}
-	slots := o.activities
-	if slots <= 0 {
-		slots = activitySlots(connections)
+	slots, err := activitySlots(connections, o.activities)
+	if err != nil {
+		return err
 	}
 	w := newWorker(temporal.Client, o.queue, slots, connections)
 	if err := w.Start(); err != nil {
@@ -122,16 +122,28 @@ func newWorker(c client.Client, queue string, slots int, connections *connection
 	return w
 }
 
+// mostSlots is how many activities run at once in a worker with large pools.
+const mostSlots = 32
+
 // activitySlots bounds the activities by the pools: one uses at most two
-// connections of a database at a time, its own and one for the ledger.
-func activitySlots(connections *connection.Registry) int {
-	slots := 32
+// connections of a database at a time, its own and one for the ledger. With
+// more of them, all could have one and wait for the other.
+func activitySlots(connections *connection.Registry, wanted int) (int, error) {
+	slots, smallest := mostSlots, ""
 	for _, name := range connections.Names() {
-		if c, err := connections.Get(name); err == nil {
-			slots = min(slots, c.Pool/2)
+		if c, err := connections.Get(name); err == nil && c.Pool/2 < slots {
+			slots, smallest = c.Pool/2, name
 		}
 	}
-	return max(2, slots)
+	switch {
+	case slots < 1:
+		return 0, fmt.Errorf("connection %s has a pool of 1, but an activity needs two connections: set pool to 2 or more", smallest)
+	case wanted > slots && smallest != "":
+		return 0, fmt.Errorf("--activities %d: the pool of connection %s is enough for %d at once; enlarge it (pool) or choose fewer", wanted, smallest, slots)
+	case wanted > 0:
+		return wanted, nil
+	}
+	return slots, nil
 }
 
 // owner names this worker in the audit trail.

@@ -18,6 +18,9 @@ const (
 	BytesKey  KeyKind = "b" // binary strings
 )
 
+// textInHex marks a TextKey in JSON that not every JSON column can hold as it is.
+const textInHex = "sx"
+
 // KeyValue is one column of a key, as the server wrote it.
 type KeyValue struct {
 	Kind  KeyKind
@@ -30,13 +33,16 @@ type Key []KeyValue
 
 // MarshalJSON writes [["n","42"],["s","abc"]]; bytes as hex.
 func (v KeyValue) MarshalJSON() ([]byte, error) {
-	text := v.Value
-	if v.Kind == BytesKey {
+	kind, text := string(v.Kind), v.Value
+	if v.Kind == TextKey && strings.ContainsRune(text, 0) {
+		kind = textInHex // PostgreSQL's jsonb has no U+0000
+	}
+	if v.Kind == BytesKey || kind == textInHex {
 		text = fmt.Sprintf("%x", v.Value)
 	} else if !utf8.ValidString(text) {
 		return nil, fmt.Errorf("key value %q is not valid UTF-8", text)
 	}
-	return json.Marshal([2]string{string(v.Kind), text})
+	return json.Marshal([2]string{kind, text})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -49,7 +55,10 @@ func (v *KeyValue) UnmarshalJSON(b []byte) error {
 	switch v.Kind {
 	case NumberKey, TextKey:
 		return nil
-	case BytesKey:
+	case BytesKey, textInHex:
+		if v.Kind == textInHex {
+			v.Kind = TextKey
+		}
 		var raw []byte
 		if _, err := fmt.Sscanf(pair[1], "%x", &raw); err != nil && pair[1] != "" {
 			return fmt.Errorf("key value %s: %w", b, err)

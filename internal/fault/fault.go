@@ -23,7 +23,7 @@ type Error struct {
 func (e *Error) Error() string { return e.cause.Error() }
 
 // Unwrap returns what the message was made from.
-func (e *Error) Unwrap() error { return errors.Unwrap(e.cause) }
+func (e *Error) Unwrap() error { return e.cause }
 
 // New makes an error of a class. The format is fmt.Errorf's, %w included.
 func New(class task.Class, format string, args ...any) *Error {

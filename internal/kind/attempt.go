@@ -27,7 +27,9 @@ func (run *Run) Attempt(ctx context.Context, in task.ShardInput, session string,
 	if lease.State != ledger.ShardDone {
 		began := time.Now()
 		if err := work(lease); err != nil {
-			return task.ShardResult{}, run.attemptFailed(ctx, lease, err, time.Since(began))
+			if err = run.attemptFailed(ctx, lease, err, time.Since(began)); err != nil {
+				return task.ShardResult{}, err
+			}
 		}
 		event := task.Event{What: "shard done", Phase: in.Phase, Table: lease.Table, Shard: in.Shard, Attempt: lease.Attempt, Duration: time.Since(began),
 			Detail: fmt.Sprintf("%s: %d rows", lease.Label(), lease.Rows)}
@@ -74,6 +76,9 @@ func (run *Run) attemptFailed(ctx context.Context, lease *ledger.Lease, cause er
 		return cause
 	}
 	exhausted, err := lease.Fail(ctx, failure, run.Spec.Retry.Attempts)
+	if err == nil && lease.State == ledger.ShardDone {
+		return nil // the last chunk was committed after all
+	}
 	if err == nil {
 		err = run.Ledger.Note(ctx, task.Event{What: "attempt failed", Phase: lease.Phase, Table: lease.Table, Shard: lease.No, Attempt: lease.Attempt,
 			Duration: took, Detail: lease.Label(), Error: failure})

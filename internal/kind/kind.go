@@ -60,6 +60,11 @@ type Run struct {
 	Ledger *ledger.Ledger
 	// Beat reports progress; it is cheap to call often.
 	Beat func(task.Heartbeat)
+	// Touch says that the work goes on where there is no progress to report yet.
+	Touch func()
+	// Alive asks Temporal whether this attempt still counts; one that was lost
+	// gets a fault of class superseded.
+	Alive func(ctx context.Context) error
 	// Stop is closed when the worker is stopping: end after the current chunk
 	// with an error of class stopping.
 	Stop <-chan struct{}

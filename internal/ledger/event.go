@@ -11,7 +11,7 @@ import (
 // Note appends an event to the audit trail. Its number, time and owner are
 // set by the ledger.
 func (l *Ledger) Note(ctx context.Context, e task.Event) error {
-	failure, err := encode(e.Error)
+	failure, err := encodeFailure(e.Error)
 	if err != nil {
 		return err
 	}

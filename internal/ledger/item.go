@@ -53,6 +53,9 @@ func (l *Ledger) Items(ctx context.Context) ([]Item, error) {
 // When the item does not stand as expected, another attempt or a rollback has
 // been at it: a fault of class superseded, and the caller rolls back.
 func (l *Ledger) SetItemState(ctx context.Context, q engine.Querier, no int, from, to string) error {
+	if err := l.guard(ctx, q); err != nil {
+		return err
+	}
 	n, err := l.store.exec(ctx, q, `update {item} set state = ? where migration = ? and "no" = ? and state = ?`, to, l.ID, no, from)
 	if err != nil {
 		return err

@@ -42,26 +42,44 @@ func (l *Ledger) ClaimShard(ctx context.Context, in task.ShardInput, session str
 		if err != nil {
 			return err
 		}
-		if s.Epoch != before.Epoch {
+		lease.Shard = s
+		switch {
+		case s.State == ShardDone: // the predecessor has just finished it
+			return nil
+		case s.Epoch != before.Epoch:
 			return superseded(&s)
 		}
-		if in.Round > s.round {
-			s.round, s.Fruitless = in.Round, 0
-		}
-		s.Epoch++
-		s.Attempt++
-		s.State, s.Owner = ShardRunning, l.store.owner
-		lease.Shard = s
-		_, err = l.store.exec(ctx, tx, `update {shard} set epoch = ?, attempt = ?, fruitless = ?, round = ?, owner = ?, session_id = ?, state = ?,
-			started_at = coalesce(started_at, {now}), updated_at = {now}, ended_at = null
-			where migration = ? and phase = ? and "no" = ?`,
-			s.Epoch, s.Attempt, s.Fruitless, s.round, s.Owner, session, string(s.State), l.ID, string(in.Phase), in.Shard)
-		return err
+		return l.take(ctx, tx, lease, in, session)
 	})
+	if err == nil && lease.State == ShardRunning && lease.lost >= lostTimes {
+		_, err = lease.Fail(ctx, &task.Failure{Class: task.Human, Message: lost(&lease.Shard).Error(), Table: lease.Table}, 0)
+		if err == nil {
+			err = lost(&lease.Shard)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	return lease, nil
+}
+
+// take raises the epoch of a shard whose row is locked.
+func (l *Ledger) take(ctx context.Context, tx engine.Tx, lease *Lease, in task.ShardInput, session string) error {
+	s := &lease.Shard
+	if s.State == ShardRunning {
+		s.lost++ // the attempt before has said nothing at its end
+	}
+	if in.Round > s.round {
+		s.round, s.Fruitless, s.lost = in.Round, 0, 0
+	}
+	s.Epoch++
+	s.Attempt++
+	s.State, s.Owner = ShardRunning, l.store.owner
+	_, err := l.store.exec(ctx, tx, `update {shard} set epoch = ?, attempt = ?, fruitless = ?, round = ?, lost = ?, owner = ?, session_id = ?, state = ?,
+		started_at = coalesce(started_at, {now}), updated_at = {now}, ended_at = null
+		where migration = ? and phase = ? and "no" = ?`,
+		s.Epoch, s.Attempt, s.Fruitless, s.round, s.lost, s.Owner, session, string(s.State), l.ID, string(in.Phase), in.Shard)
+	return err
 }
 
 func superseded(s *Shard) error {
@@ -93,7 +111,7 @@ func (le *Lease) Advance(ctx context.Context, tx engine.Querier, p Progress) err
 		state, ended, session = ShardDone, "{now}", "null"
 	}
 	n, err := le.ledger.store.exec(ctx, tx, `update {shard} set checkpoint = coalesce(?, checkpoint), digest = coalesce(?, digest),
-		"rows" = "rows" + ?, bytes = bytes + ?, state = ?, fruitless = 0, error = null, session_id = `+session+`, updated_at = {now}, ended_at = `+ended+`
+		"rows" = "rows" + ?, bytes = bytes + ?, state = ?, fruitless = 0, lost = 0, error = null, session_id = `+session+`, updated_at = {now}, ended_at = `+ended+`
 		where migration = ? and phase = ? and "no" = ? and epoch = ?`,
 		checkpoint, digest, p.Rows, p.Bytes, string(state), le.ledger.ID, string(le.Phase), le.No, le.Epoch)
 	if err != nil {
@@ -139,7 +157,8 @@ func (le *Lease) Restart(ctx context.Context, tx engine.Querier) error {
 
 // Fail records that the attempt ended with an error, and reports whether the
 // shard's attempts are used up: attempts that made progress do not count, and
-// what does not help to repeat uses them up at once.
+// what does not help to repeat uses them up at once. A shard that turns out to be
+// done is no failure: its state says so then.
 func (le *Lease) Fail(ctx context.Context, failure *task.Failure, attempts int) (exhausted bool, err error) {
 	if failure.Class == task.Superseded {
 		return false, nil
@@ -156,20 +175,27 @@ func (le *Lease) Fail(ctx context.Context, failure *task.Failure, attempts int) 
 	if exhausted {
 		state = ShardFailed
 	}
-	text, err := encode(failure)
+	text, err := encodeFailure(failure)
 	if err != nil {
 		return exhausted, err
 	}
-	n, err := le.ledger.store.exec(ctx, le.ledger.store.db, `update {shard} set state = ?, fruitless = ?, error = ?, session_id = null, updated_at = {now}
-		where migration = ? and phase = ? and "no" = ? and epoch = ?`,
-		string(state), fruitless, text, le.ledger.ID, string(le.Phase), le.No, le.Epoch)
-	if err != nil {
+	n, err := le.ledger.store.exec(ctx, le.ledger.store.db, `update {shard} set state = ?, fruitless = ?, lost = 0, error = ?, session_id = null, updated_at = {now}
+		where migration = ? and phase = ? and "no" = ? and epoch = ? and state = ?`,
+		string(state), fruitless, text, le.ledger.ID, string(le.Phase), le.No, le.Epoch, string(ShardRunning))
+	if err != nil || n == 1 {
 		return exhausted, err
 	}
-	if n != 1 {
-		return false, superseded(&le.Shard)
+	// The connection may have been lost at the commit of the last chunk, which
+	// the server then carried out.
+	now, err := le.ledger.shard(ctx, le.ledger.store.db, le.Phase, le.No, "")
+	if err != nil {
+		return false, err
 	}
-	return exhausted, nil
+	if now.Epoch == le.Epoch && now.State == ShardDone {
+		le.Shard = now
+		return false, nil
+	}
+	return false, superseded(&le.Shard)
 }
 
 // Yield records that the attempt ended without an error, as an operator's
@@ -181,9 +207,9 @@ func (le *Lease) Yield(ctx context.Context) error {
 	return err
 }
 
-// Reopen gives the failed shards new attempts: for a retry by an operator.
-func (l *Ledger) Reopen(ctx context.Context) error {
-	_, err := l.store.exec(ctx, l.store.db, `update {shard} set state = ?, fruitless = 0, round = 0, updated_at = {now}
+// reopen gives the shards that are not done new attempts.
+func (l *Ledger) reopen(ctx context.Context, tx engine.Tx) error {
+	_, err := l.store.exec(ctx, tx, `update {shard} set state = ?, fruitless = 0, round = 0, lost = 0, updated_at = {now}
 		where migration = ? and state <> ?`, string(ShardPending), l.ID, string(ShardDone))
 	return err
 }
@@ -204,13 +230,5 @@ func (l *Ledger) KillSessions(ctx context.Context) error {
 			err = l.store.db.KillSession(ctx, session)
 		}
 	}
-	return err
-}
-
-// Fence raises the epoch of every shard, so that no attempt that is alive
-// somewhere can commit anything after this transaction.
-func (l *Ledger) Fence(ctx context.Context, tx engine.Querier) error {
-	_, err := l.store.exec(ctx, tx, `update {shard} set epoch = epoch + 1, state = ?, session_id = null, updated_at = {now} where migration = ?`,
-		string(ShardPending), l.ID)
 	return err
 }

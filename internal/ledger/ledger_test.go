@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -47,7 +48,11 @@ func TestLedger(t *testing.T) {
 		"ManyThatClaimAtOnceLeaveOneHolder":                claimRace,
 		"FruitlessAttemptsAreUsedUpAndProgressGivesNew":    attempts,
 		"WhatIsAlreadyDoneIsNotClaimedAgain":               doneIsDone,
-		"AFencedShardTakesNothingMore":                     fenced,
+		"AnUndoneShardTakesNothingMore":                    fenced,
+		"AShardThatWasCommittedAfterAllIsDone":             doneAfterAll,
+		"AShardThatIsFinishedWhileItIsClaimedIsDone":       doneWhileClaimed,
+		"AFrozenPreflightWritesNothingWhenItWakes":         frozenPreflight,
+		"AShardThatKillsItsWorkersFailsInTheEnd":           workerKiller,
 		"AnUndoneMigrationsIdCanBeUsedAgain":               reused,
 		"AChangedFingerprintSaysWhatChanged":               fingerprints,
 		"TextThatPostgresCannotHoldIsStillNoted":           oddText,
@@ -63,6 +68,8 @@ func begin(t *testing.T, store *ledger.Store, n int) *ledger.Ledger {
 	t.Helper()
 	ctx := context.Background()
 	l := store.Migration(t.Name())
+	_, err := l.Take(ctx, task.Copy)
+	require.NoError(t, err)
 	items := []ledger.Item{{No: 1, Name: "public.t", State: "planned", Definition: json.RawMessage(`{"a": 1}`)}}
 	require.NoError(t, l.Start(ctx, ledger.Migration{Kind: task.Copy, Name: "test", Spec: json.RawMessage(`{"kind":"copy"}`),
 		Fingerprint: ledger.Fingerprint{"the spec": "1"}, Version: "v0"}, []string{t.Name()}, items))
@@ -96,7 +103,6 @@ func comesBack(t *testing.T, store *ledger.Store, db *postgres.Server) {
 	ctx := context.Background()
 	l := begin(t, store, 0)
 	key := engine.Key{{Kind: engine.TextKey, Value: "中文 ' \" \\ 😀"}, {Kind: engine.BytesKey, Value: "\x00\xff"}, {Kind: engine.NumberKey, Value: "18446744073709551615"}}
-	require.NoError(t, l.DropShards(ctx, task.Transform))
 	require.NoError(t, l.PlanShards(ctx, task.Transform, []ledger.Shard{{No: 1, Table: "public.t", Part: 1, Parts: 1,
 		Range: engine.Range{After: key}, Definition: json.RawMessage(`{"x": true}`), RowsEstimate: 7}}))
 	lease, err := l.ClaimShard(ctx, input(1), "")
@@ -178,12 +184,14 @@ func secondClaim(t *testing.T, store *ledger.Store, _ *postgres.Server) {
 	ctx := context.Background()
 	begin(t, store, 1)
 	other := store.Migration("other-" + t.Name())
-	err := other.Start(ctx, ledger.Migration{Kind: task.Copy, Spec: json.RawMessage(`{}`), Fingerprint: ledger.Fingerprint{}}, []string{"free", t.Name()}, nil)
+	_, err := other.Take(ctx, task.Copy)
+	require.NoError(t, err)
+	err = other.Start(ctx, ledger.Migration{Kind: task.Copy, Spec: json.RawMessage(`{}`), Fingerprint: ledger.Fingerprint{}}, []string{"free", t.Name()}, nil)
 	require.ErrorContains(t, err, t.Name()+" is being migrated by "+t.Name())
 	require.Equal(t, task.Config, fault.Of(err).Class)
 	m, err := other.Load(ctx)
 	require.NoError(t, err)
-	require.Nil(t, m, "nothing of it was written")
+	require.Equal(t, task.Pending, m.State, "nothing of it was written")
 	require.NoError(t, store.Migration(t.Name()).Release(ctx))
 	require.NoError(t, other.Start(ctx, ledger.Migration{Kind: task.Copy, Spec: json.RawMessage(`{}`), Fingerprint: ledger.Fingerprint{}}, []string{"free", t.Name()}, nil))
 }
@@ -195,7 +203,11 @@ func claimRace(t *testing.T, store *ledger.Store, _ *postgres.Server) {
 	var wg sync.WaitGroup
 	for i := range rivals {
 		wg.Go(func() {
-			errs[i] = store.Migration(t.Name()+string(rune('a'+i))).Start(ctx, ledger.Migration{Kind: task.Copy, Spec: json.RawMessage(`{}`), Fingerprint: ledger.Fingerprint{}}, []string{t.Name()}, nil)
+			l := store.Migration(t.Name() + string(rune('a'+i)))
+			if _, errs[i] = l.Take(ctx, task.Copy); errs[i] != nil {
+				return
+			}
+			errs[i] = l.Start(ctx, ledger.Migration{Kind: task.Copy, Spec: json.RawMessage(`{}`), Fingerprint: ledger.Fingerprint{}}, []string{t.Name()}, nil)
 		})
 	}
 	wg.Wait()
@@ -264,7 +276,7 @@ func fenced(t *testing.T, store *ledger.Store, db *postgres.Server) {
 	l := begin(t, store, 1)
 	lease, err := l.ClaimShard(ctx, input(1), "")
 	require.NoError(t, err)
-	require.NoError(t, l.Fence(ctx, db))
+	require.NoError(t, l.Undo(ctx, db))
 	require.Equal(t, task.Superseded, fault.Of(advance(t, db, lease, ledger.Progress{Rows: 1})).Class)
 }
 
@@ -327,4 +339,98 @@ func itemMoved(t *testing.T, store *ledger.Store, db *postgres.Server) {
 	require.NoError(t, err)
 	require.Equal(t, "ready", items[0].State)
 	require.JSONEq(t, `{"a": 1}`, string(items[0].Definition))
+}
+
+// doneAfterAll: the connection was lost at the commit of the last chunk, and
+// the server has carried it out.
+func doneAfterAll(t *testing.T, store *ledger.Store, db *postgres.Server) {
+	ctx := context.Background()
+	l := begin(t, store, 1)
+	lease, err := l.ClaimShard(ctx, input(1), "")
+	require.NoError(t, err)
+	tx, err := db.Begin(ctx)
+	require.NoError(t, err)
+	require.NoError(t, lease.Advance(ctx, tx, ledger.Progress{Rows: 5, Done: true}))
+	require.NoError(t, tx.Commit(ctx))
+	exhausted, err := lease.Fail(ctx, &task.Failure{Class: task.Transient, Message: "connection lost"}, 3)
+	require.NoError(t, err)
+	require.False(t, exhausted)
+	require.Equal(t, ledger.ShardDone, lease.State)
+	require.EqualValues(t, 5, lease.Rows)
+	again, err := l.ClaimShard(ctx, input(1), "")
+	require.NoError(t, err)
+	require.Equal(t, ledger.ShardDone, again.State, "nothing of it is done again")
+}
+
+// doneWhileClaimed: the predecessor commits its last chunk between the
+// successor's look and its lock.
+func doneWhileClaimed(t *testing.T, store *ledger.Store, db *postgres.Server) {
+	ctx := context.Background()
+	l := begin(t, store, 1)
+	first, err := l.ClaimShard(ctx, input(1), "")
+	require.NoError(t, err)
+	tx, err := db.Begin(ctx)
+	require.NoError(t, err)
+	require.NoError(t, first.Advance(ctx, tx, ledger.Progress{Rows: 5, Done: true}))
+	claimed := make(chan *ledger.Lease)
+	go func() {
+		second, err := l.ClaimShard(ctx, input(1), "")
+		if err != nil {
+			t.Error(err)
+		}
+		claimed <- second
+	}()
+	require.Eventually(t, func() bool {
+		rows, err := db.Query(ctx, "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%for update%'")
+		require.NoError(t, err)
+		defer rows.Close() //nolint:errcheck // read to its end
+		return rows.Next()
+	}, 5*time.Second, 10*time.Millisecond, "the successor waits for the row")
+	require.NoError(t, tx.Commit(ctx))
+	second := <-claimed
+	require.Equal(t, ledger.ShardDone, second.State)
+	require.Equal(t, first.Epoch, second.Epoch)
+}
+
+func frozenPreflight(t *testing.T, store *ledger.Store, db *postgres.Server) {
+	ctx := context.Background()
+	zombie := store.Migration(t.Name())
+	_, err := zombie.Take(ctx, task.Copy)
+	require.NoError(t, err)
+	l := begin(t, store, 2)
+	start := func() error {
+		return zombie.Start(ctx, ledger.Migration{Kind: task.Copy, Spec: json.RawMessage(`{}`), Fingerprint: ledger.Fingerprint{}}, []string{t.Name()}, nil)
+	}
+	require.Equal(t, task.Superseded, fault.Of(start()).Class)
+	shards, err := l.Shards(ctx, task.Transform)
+	require.NoError(t, err)
+	require.Len(t, shards, 2)
+	_, err = l.Take(ctx, task.Copy)
+	require.NoError(t, err)
+	require.NoError(t, l.Undo(ctx, db))
+	require.Equal(t, task.Superseded, fault.Of(start()).Class, "nor after it was undone")
+	require.Equal(t, task.Superseded, fault.Of(zombie.SetPhase(ctx, task.Running, task.Backup)).Class)
+	require.NoError(t, store.Migration("other-"+t.Name()).CheckClaims(ctx, []string{t.Name()}), "the table is free")
+}
+
+func workerKiller(t *testing.T, store *ledger.Store, db *postgres.Server) {
+	ctx := context.Background()
+	l := begin(t, store, 1)
+	for range 5 {
+		_, err := l.ClaimShard(ctx, input(1), "")
+		require.NoError(t, err)
+	}
+	lease, err := l.ClaimShard(ctx, input(1), "")
+	require.NoError(t, err)
+	require.NoError(t, advance(t, db, lease, ledger.Progress{Rows: 1}))
+	for range 9 {
+		lease, err = l.ClaimShard(ctx, input(1), "")
+		require.NoError(t, err, "progress has made the count begin anew")
+	}
+	_, err = l.ClaimShard(ctx, input(1), "")
+	require.ErrorContains(t, err, "has lost its worker")
+	shards, err := l.Shards(ctx, task.Transform)
+	require.NoError(t, err)
+	require.Equal(t, ledger.ShardFailed, shards[0].State)
+	require.NotNil(t, lease)
 }

@@ -32,14 +32,18 @@ func (m *Migration) Undone() bool {
 	return m.State == task.Cancelled || m.State == task.RolledBack
 }
 
-// Load reads the migration's row; nil when the ledger does not know it.
+// Planned reports whether the migration ever came as far as having a plan.
+func (m *Migration) Planned() bool { return len(m.Fingerprint) > 0 }
+
+// Load reads the migration's row; nil when the ledger does not know it. From
+// then on this attempt writes as one of the generation that it has found.
 func (l *Ledger) Load(ctx context.Context) (*Migration, error) {
 	m := &Migration{ID: l.ID}
 	var spec, fingerprint string
 	var throttle, failure *string
-	err := l.store.row(ctx, l.store.db, `select kind, name, spec, fingerprint, state, phase, throttle, error, version, started_at, ended_at
+	err := l.store.row(ctx, l.store.db, `select kind, name, spec, fingerprint, state, phase, throttle, error, version, generation, started_at, ended_at
 		from {migration} where id = ?`, []any{l.ID},
-		&m.Kind, &m.Name, &spec, &fingerprint, &m.State, &m.Phase, &throttle, &failure, &m.Version, &m.StartedAt, &m.EndedAt)
+		&m.Kind, &m.Name, &spec, &fingerprint, &m.State, &m.Phase, &throttle, &failure, &m.Version, &l.generation, &m.StartedAt, &m.EndedAt)
 	if isNoRows(err) {
 		return nil, nil
 	}
@@ -56,8 +60,8 @@ func (l *Ledger) Load(ctx context.Context) (*Migration, error) {
 	return m, decode(failure, &m.Error)
 }
 
-// Start writes a migration that begins: its row, its claims and its items, all
-// or nothing. What an earlier, undone one of the same id has left is removed,
+// Start writes a migration that begins and that this attempt has taken (Take):
+// its row, its claims and its items, all or nothing. What an earlier, undone one of the same id has left is removed,
 // but for its events.
 func (l *Ledger) Start(ctx context.Context, m Migration, claims []string, items []Item) error {
 	spec, err := encode(m.Spec)
@@ -69,18 +73,17 @@ func (l *Ledger) Start(ctx context.Context, m Migration, claims []string, items 
 		return err
 	}
 	err = l.store.transaction(ctx, func(tx engine.Tx) error {
+		if err := l.guard(ctx, tx); err != nil {
+			return err
+		}
 		for _, table := range []string{"{item}", "{shard}", "{backup}"} {
 			if _, err := l.store.exec(ctx, tx, "delete from "+table+" where migration = ?", l.ID); err != nil {
 				return err
 			}
 		}
-		if _, err := l.store.exec(ctx, tx, "delete from {migration} where id = ?", l.ID); err != nil {
-			return err
-		}
-		if _, err := l.store.exec(ctx, tx, `insert into {migration}
-			(id, kind, name, spec, fingerprint, state, phase, version, started_at, updated_at)
-			values (?, ?, ?, ?, ?, ?, ?, ?, {now}, {now})`,
-			l.ID, string(m.Kind), m.Name, spec, fingerprint, string(task.Running), string(task.Preflight), m.Version); err != nil {
+		if _, err := l.store.exec(ctx, tx, `update {migration} set kind = ?, name = ?, spec = ?, fingerprint = ?, state = ?, phase = ?, throttle = null,
+			error = null, version = ?, started_at = {now}, updated_at = {now}, ended_at = null where id = ?`,
+			string(m.Kind), m.Name, spec, fingerprint, string(task.Running), string(task.Preflight), m.Version, l.ID); err != nil {
 			return err
 		}
 		if err := l.claim(ctx, tx, claims); err != nil {
@@ -98,26 +101,43 @@ func (l *Ledger) Start(ctx context.Context, m Migration, claims []string, items 
 	return err
 }
 
-// SetSpec replaces the spec by one that means the same work.
-func (l *Ledger) SetSpec(ctx context.Context, spec json.RawMessage) error {
+// Continue goes on with a migration that ran before: the spec may say the same
+// work in another way, the claims are taken again if they were lost, and the
+// shards that are not done have new attempts.
+func (l *Ledger) Continue(ctx context.Context, spec json.RawMessage, claims []string) error {
 	text, err := encode(spec)
 	if err != nil {
 		return err
 	}
-	_, err = l.store.exec(ctx, l.store.db, "update {migration} set spec = ?, updated_at = {now} where id = ?", text, l.ID)
-	return err
+	return l.store.transaction(ctx, func(tx engine.Tx) error {
+		if err := l.guard(ctx, tx); err != nil {
+			return err
+		}
+		if err := l.claim(ctx, tx, claims); err != nil {
+			return err
+		}
+		if _, err := l.store.exec(ctx, tx, "update {migration} set spec = ?, updated_at = {now} where id = ?", text, l.ID); err != nil {
+			return err
+		}
+		return l.reopen(ctx, tx)
+	})
 }
 
 // SetPhase notes that a phase has begun or goes on.
 func (l *Ledger) SetPhase(ctx context.Context, state task.State, phase task.Phase) error {
-	_, err := l.store.exec(ctx, l.store.db, `update {migration} set state = ?, phase = ?, updated_at = {now}, ended_at = null, error = null
-		where id = ?`, string(state), string(phase), l.ID)
-	return err
+	return l.store.transaction(ctx, func(tx engine.Tx) error {
+		if err := l.guard(ctx, tx); err != nil {
+			return err
+		}
+		_, err := l.store.exec(ctx, tx, `update {migration} set state = ?, phase = ?, updated_at = {now}, ended_at = null, error = null
+			where id = ?`, string(state), string(phase), l.ID)
+		return err
+	})
 }
 
 // SetState notes a change of state, with the error that led to it.
 func (l *Ledger) SetState(ctx context.Context, state task.State, phase task.Phase, failure *task.Failure) error {
-	text, err := encode(failure)
+	text, err := encodeFailure(failure)
 	if err != nil {
 		return err
 	}

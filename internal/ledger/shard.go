@@ -45,6 +45,7 @@ type Shard struct {
 	EndedAt      *time.Time
 	session      string
 	round        int
+	lost         int // attempts in a row that ended without a word and without progress
 }
 
 // Label names the shard to a human: shop.orders 3/8.
@@ -59,10 +60,7 @@ func (s *Shard) Label() string {
 // shards already, they stay as they are.
 func (l *Ledger) PlanShards(ctx context.Context, phase task.Phase, shards []Shard) error {
 	return l.store.transaction(ctx, func(tx engine.Tx) error {
-		// The migration's own row is locked, so that a zombie's planning and its
-		// successor's do not mix.
-		var state string
-		if err := l.store.row(ctx, tx, "select state from {migration} where id = ? for update", []any{l.ID}, &state); err != nil {
+		if err := l.guard(ctx, tx); err != nil {
 			return err
 		}
 		var planned int
@@ -102,14 +100,30 @@ func (l *Ledger) insertShard(ctx context.Context, tx engine.Tx, s *Shard) error 
 	return err
 }
 
-// DropShards forgets the shards of a phase, so that they are planned anew.
-func (l *Ledger) DropShards(ctx context.Context, phase task.Phase) error {
-	_, err := l.store.exec(ctx, l.store.db, "delete from {shard} where migration = ? and phase = ?", l.ID, string(phase))
-	return err
+// RepeatShards lets shards of a phase be done again from their beginning: those
+// that again picks from all of the phase's.
+func (l *Ledger) RepeatShards(ctx context.Context, phase task.Phase, again func([]Shard) []int) error {
+	return l.store.transaction(ctx, func(tx engine.Tx) error {
+		if err := l.guard(ctx, tx); err != nil {
+			return err
+		}
+		shards, err := l.Shards(ctx, phase)
+		if err != nil {
+			return err
+		}
+		for _, no := range again(shards) {
+			if _, err := l.store.exec(ctx, tx, `update {shard} set state = ?, epoch = epoch + 1, checkpoint = null, digest = null, "rows" = 0, bytes = 0,
+				error = null, ended_at = null, updated_at = {now} where migration = ? and phase = ? and "no" = ?`,
+				string(ShardPending), l.ID, string(phase), no); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 const shardColumns = `phase, "no", "table", part, parts, low, high, checkpoint, definition, rows_estimate, "rows", bytes, digest,
-	state, attempt, fruitless, round, epoch, owner, session_id, error, started_at, ended_at`
+	state, attempt, fruitless, round, lost, epoch, owner, session_id, error, started_at, ended_at`
 
 // Shards returns the shards of a phase in the order of their numbers.
 func (l *Ledger) Shards(ctx context.Context, phase task.Phase) ([]Shard, error) {
@@ -143,7 +157,7 @@ func scanShard(rows engine.Rows) (Shard, error) {
 	var s Shard
 	var low, high, checkpoint, definition, digest, owner, session, failure *string
 	err := rows.Scan(&s.Phase, &s.No, &s.Table, &s.Part, &s.Parts, &low, &high, &checkpoint, &definition, &s.RowsEstimate, &s.Rows, &s.Bytes, &digest,
-		&s.State, &s.Attempt, &s.Fruitless, &s.round, &s.Epoch, &owner, &session, &failure, &s.StartedAt, &s.EndedAt)
+		&s.State, &s.Attempt, &s.Fruitless, &s.round, &s.lost, &s.Epoch, &owner, &session, &failure, &s.StartedAt, &s.EndedAt)
 	if err != nil {
 		return s, err
 	}

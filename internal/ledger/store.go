@@ -53,6 +53,8 @@ func (s *Store) Migration(id string) *Ledger { return &Ledger{store: s, ID: id} 
 type Ledger struct {
 	store *Store
 	ID    string
+	// generation is the one that this attempt knows: see Take.
+	generation int64
 }
 
 // DB is the database that the ledger is in.
@@ -103,8 +105,7 @@ func (s *Store) transaction(ctx context.Context, f func(tx engine.Tx) error) err
 	return tx.Commit(ctx)
 }
 
-// encode makes the text of a JSON column, nil for nothing. PostgreSQL's jsonb
-// cannot hold U+0000, which can only come from a foreign error text here.
+// encode makes the text of a JSON column, nil for nothing.
 func encode(v any) (any, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -114,7 +115,18 @@ func encode(v any) (any, error) {
 	if text == "null" {
 		return nil, nil
 	}
-	return strings.ReplaceAll(text, `\u0000`, `\ufffd`), nil
+	return text, nil
+}
+
+// encodeFailure is encode for an error, whose text may hold anything: what
+// PostgreSQL's jsonb cannot hold is taken out.
+func encodeFailure(f *task.Failure) (any, error) {
+	if f == nil {
+		return nil, nil
+	}
+	cleaned := *f
+	cleaned.Message = clean(f.Message)
+	return encode(&cleaned)
 }
 
 // clean takes out what PostgreSQL's text cannot hold.

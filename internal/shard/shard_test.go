@@ -33,6 +33,13 @@ func TestAChunkStaysUnderItsBytes(t *testing.T) {
 	require.EqualValues(t, 16<<10, s.Rows())
 }
 
+func TestTheFirstChunkOfWideRowsIsSmall(t *testing.T) {
+	require.EqualValues(t, 16, NewSizer(DefaultLimits.For(1000, 1000<<20)).Rows())
+	require.EqualValues(t, 10_000, NewSizer(DefaultLimits.For(1000, 1000)).Rows())
+	require.EqualValues(t, 1, NewSizer(DefaultLimits.For(2, 2<<30)).Rows())
+	require.EqualValues(t, 10_000, NewSizer(DefaultLimits.For(0, 0)).Rows())
+}
+
 func TestOneSlowChunkCutsTheSizeToATenth(t *testing.T) {
 	s := NewSizer(DefaultLimits)
 	s.Done(10_000, 1000, 4*time.Second)

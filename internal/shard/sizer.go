@@ -16,7 +16,15 @@ type Limits struct {
 
 // DefaultLimits are those of a chunk that is read from one database and
 // loaded into another.
-var DefaultLimits = Limits{Target: 700 * time.Millisecond, MaxBytes: 16 << 20, Start: 10_000, Min: 100, Max: 1_000_000}
+var DefaultLimits = Limits{Target: 700 * time.Millisecond, MaxBytes: 16 << 20, Start: 10_000, Min: 1, Max: 1_000_000}
+
+// For makes the first chunk fit a table of so many rows and bytes.
+func (l Limits) For(rows, bytes int64) Limits {
+	if rows > 0 && bytes > 0 {
+		l.Start = max(l.Min, min(l.Start, l.MaxBytes*rows/bytes))
+	}
+	return l
+}
 
 const (
 	window    = 10  // chunks that are remembered

@@ -67,6 +67,9 @@ func setAside(ctx context.Context, run *kind.Run, to *postgres.Server, items, op
 		return err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after Commit it does nothing
+	if err := impatient(ctx, tx); err != nil {
+		return err
+	}
 	if _, err := tx.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+postgres.Quote(asideSchema(run.Ref.ID))); err != nil {
 		return err
 	}
@@ -81,7 +84,13 @@ func setAside(ctx context.Context, run *kind.Run, to *postgres.Server, items, op
 		}
 	}
 	if len(emptied) > 0 {
-		if _, err := tx.Exec(ctx, "TRUNCATE "+strings.Join(emptied, ", ")); err != nil {
+		if err := dropKeys(ctx, tx, items); err != nil {
+			return err
+		}
+		if err := empty(ctx, tx, emptied); err != nil {
+			return err
+		}
+		if err := addKeys(ctx, tx, items); err != nil {
 			return err
 		}
 	}
@@ -91,6 +100,13 @@ func setAside(ctx context.Context, run *kind.Run, to *postgres.Server, items, op
 	}
 	hook.At("backup committed")
 	return nil
+}
+
+// impatient makes a transaction give up a table's lock soon: whoever wants the
+// table queues behind it meanwhile. The workflow tries again, later each time.
+func impatient(ctx context.Context, tx engine.Tx) error {
+	_, err := tx.Exec(ctx, "SET LOCAL lock_timeout = '2s'")
+	return err
 }
 
 func setOneAside(ctx context.Context, run *kind.Run, tx engine.Tx, it *item, to engine.Name) error {

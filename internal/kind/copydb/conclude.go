@@ -102,7 +102,8 @@ func listDifferences(ctx context.Context, run *kind.Run, dbs *databases, it *ite
 		return func(ctx context.Context) (engine.Stream, error) { return side.Stream(ctx, sel) }
 	}
 	rows, total, err := digest.Diff(ctx, read(dbs.from, from), read(dbs.to, to), it.Row, it.keyColumns(),
-		digest.Options{Table: it.target(), Report: run.Spec.Verify.Report, Rechecks: rechecks, Delay: recheckDelay})
+		digest.Options{Table: it.target(), Report: run.Spec.Verify.Report, Rechecks: rechecks, Delay: recheckDelay,
+			Progress: func(int64, int64) { run.Touch() }})
 	if err != nil {
 		return 0, err
 	}
@@ -185,8 +186,20 @@ func mismatch(s task.VerifySummary) error {
 	return fault.New(task.Mismatch, "%s", b.String())
 }
 
-// countRows counts on the server.
-func countRows(ctx context.Context, side streamer, sel engine.Select) (digest.Sum, error) {
+// countRows counts on the server, which says nothing until it is through.
+func countRows(ctx context.Context, side streamer, sel engine.Select, touch func()) (digest.Sum, error) {
+	counted := make(chan struct{})
+	defer close(counted)
+	go func() {
+		for {
+			select {
+			case <-counted:
+				return
+			case <-time.After(time.Minute):
+				touch()
+			}
+		}
+	}()
 	sel.Exprs = []string{"count(*)"}
 	stream, err := side.Stream(ctx, sel)
 	if err != nil {

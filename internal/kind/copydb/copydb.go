@@ -64,25 +64,36 @@ func open(ctx context.Context, run *kind.Run) (*databases, error) {
 	if err != nil {
 		return nil, err
 	}
-	to, err := run.Connections.Get(s.Target)
-	if err != nil {
-		return nil, err
-	}
 	if from.Engine != "mysql" {
 		return nil, fault.New(task.Config, "source: connection %s is a %s database: this version copies from MySQL and MariaDB only", s.Source, from.Engine)
 	}
-	if to.Engine != "postgres" {
-		return nil, fault.New(task.Config, "target: connection %s is a %s database: this version copies to PostgreSQL only", s.Target, to.Engine)
+	to, err := openTarget(ctx, run)
+	if err != nil {
+		return nil, err
 	}
 	db, err := from.MySQL(ctx)
 	if err != nil {
 		return nil, err
 	}
+	toConn, err := run.Connections.Get(s.Target)
+	return &databases{from: mysql.New(db), fromConn: from, to: to, toConn: toConn}, err
+}
+
+// openTarget connects to the side that is written: what ends a copy needs no
+// source.
+func openTarget(ctx context.Context, run *kind.Run) (*postgres.Server, error) {
+	to, err := run.Connections.Get(run.Spec.Copy.Target)
+	if err != nil {
+		return nil, err
+	}
+	if to.Engine != "postgres" {
+		return nil, fault.New(task.Config, "target: connection %s is a %s database: this version copies to PostgreSQL only", to.Name, to.Engine)
+	}
 	pool, err := to.Postgres(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &databases{from: mysql.New(db), fromConn: from, to: postgres.New(pool), toConn: to}, nil
+	return postgres.New(pool), nil
 }
 
 // Tend has nothing to do: an offline copy does not change while it waits.

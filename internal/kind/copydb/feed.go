@@ -4,17 +4,27 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime/debug"
+
+	"golang.org/x/sync/semaphore"
 
 	"godwit/internal/codec"
 	"godwit/internal/engine"
+	"godwit/internal/fault"
 	"godwit/internal/hook"
+	"godwit/internal/kind"
 	"godwit/internal/shard"
+	"godwit/internal/task"
 	"godwit/internal/throttle"
 )
 
 const (
-	blockSize = 128 << 10 // bytes of a buffer
-	blocks    = 6         // buffers of a feed; together they bound its memory
+	blockSize = 128 << 10 // bytes of a buffer, unless a single row is larger
+	blocks    = 6         // buffers of a feed
+	// budget is how many bytes of rows are handed over and not yet written, so
+	// that huge rows do not fill all of the buffers at once. A single row that
+	// is larger goes alone.
+	budget = 4 << 20
 )
 
 // feed reads a shard of the source chunk by chunk, encodes it for the target,
@@ -27,9 +37,11 @@ type feed struct {
 	sizer  *shard.Sizer
 	rate   *throttle.Rate
 	stop   <-chan struct{}
+	touch  func() // says that the work goes on
 
-	full chan block
-	free chan []byte
+	full  chan block
+	free  chan []byte
+	bytes *semaphore.Weighted
 }
 
 // block is a buffer full of rows, or the end of a chunk.
@@ -47,9 +59,9 @@ type chunk struct {
 	last   bool // the shard ends with it
 }
 
-func newFeed(src source, it *item, bounds engine.Range, sizer *shard.Sizer, rate *throttle.Rate, stop <-chan struct{}) *feed {
-	f := &feed{source: src, item: it, bounds: bounds, sizer: sizer, rate: rate, stop: stop,
-		full: make(chan block, blocks), free: make(chan []byte, blocks)}
+func newFeed(src source, it *item, bounds engine.Range, sizer *shard.Sizer, rate *throttle.Rate, run *kind.Run) *feed {
+	f := &feed{source: src, item: it, bounds: bounds, sizer: sizer, rate: rate, stop: run.Stop, touch: run.Touch,
+		full: make(chan block, blocks), free: make(chan []byte, blocks), bytes: semaphore.NewWeighted(budget)}
 	for range blocks {
 		f.free <- nil // made when it is needed: a small table needs few
 	}
@@ -60,6 +72,12 @@ func newFeed(src source, it *item, bounds engine.Range, sizer *shard.Sizer, rate
 // error is handed over like a block. It closes full.
 func (f *feed) run(ctx context.Context) {
 	defer close(f.full)
+	defer func() {
+		// A worker serves many migrations: one must not take the others down.
+		if r := recover(); r != nil {
+			f.send(ctx, block{err: fault.New(task.Internal, "panic: %v\n%s", r, debug.Stack())})
+		}
+	}()
 	for {
 		select {
 		case <-f.stop:
@@ -71,7 +89,7 @@ func (f *feed) run(ctx context.Context) {
 			err = f.read(ctx, c)
 			hook.At("chunk read")
 		}
-		if err == nil && c.last {
+		if err == nil && c.last && f.keyed() {
 			// How many rows the last chunk has is only known now.
 			err = f.rate.Wait(ctx, c.rows)
 		}
@@ -89,7 +107,7 @@ func (f *feed) run(ctx context.Context) {
 // next fixes the bound of the next chunk before it is read.
 func (f *feed) next(ctx context.Context) (*chunk, error) {
 	c := &chunk{bounds: f.bounds, last: true}
-	if len(f.item.Source.Key) == 0 {
+	if !f.keyed() {
 		return c, nil
 	}
 	rows := f.rate.Chunk(f.sizer.Rows())
@@ -100,6 +118,9 @@ func (f *feed) next(ctx context.Context) (*chunk, error) {
 	c.bounds.Until, c.last = until, false
 	return c, f.rate.Wait(ctx, rows)
 }
+
+// keyed reports whether the table can be read in chunks.
+func (f *feed) keyed() bool { return len(f.item.Source.Key) > 0 }
 
 func (f *feed) selection(bounds engine.Range) engine.Select {
 	return f.item.sourceSelect(bounds)
@@ -116,9 +137,10 @@ func (f *feed) read(ctx context.Context, c *chunk) error {
 	if err != nil {
 		return err
 	}
+	var waited int64 // rows that the rate has let through
 	for {
 		raw, err := stream.Next()
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF { //nolint:errorlint // a wrapped one is a broken connection
 			break
 		}
 		if err != nil {
@@ -133,8 +155,14 @@ func (f *feed) read(ctx context.Context, c *chunk) error {
 		if len(buffer) < blockSize {
 			continue
 		}
-		if !f.send(ctx, block{data: buffer}) {
-			return context.Cause(ctx)
+		if err := f.hand(ctx, buffer); err != nil {
+			return err
+		}
+		if !f.keyed() {
+			if err := f.rate.Wait(ctx, c.rows-waited); err != nil {
+				return err
+			}
+			waited = c.rows
 		}
 		if buffer, err = f.buffer(ctx); err != nil {
 			return err
@@ -144,9 +172,22 @@ func (f *feed) read(ctx context.Context, c *chunk) error {
 		f.free <- buffer
 		return nil
 	}
-	f.send(ctx, block{data: buffer})
+	return f.hand(ctx, buffer)
+}
+
+// hand sends a buffer when its bytes are within the budget.
+func (f *feed) hand(ctx context.Context, buffer []byte) error {
+	f.touch()
+	if err := f.bytes.Acquire(ctx, weight(buffer)); err != nil {
+		return err
+	}
+	if !f.send(ctx, block{data: buffer}) {
+		return context.Cause(ctx)
+	}
 	return nil
 }
+
+func weight(buffer []byte) int64 { return int64(min(len(buffer), budget)) }
 
 func (f *feed) buffer(ctx context.Context) ([]byte, error) {
 	select {
@@ -213,6 +254,8 @@ func (r *chunkReader) take(b block) error {
 func (r *chunkReader) Read(p []byte) (int, error) {
 	for len(r.rest) == 0 {
 		if r.used != nil {
+			r.feed.touch()
+			r.feed.bytes.Release(weight(r.used))
 			r.feed.free <- r.recycled()
 			r.used = nil
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"godwit/internal/engine"
 	"godwit/internal/fault"
@@ -21,11 +22,21 @@ func (c *Copy) Preflight(ctx context.Context, run *kind.Run) (task.PreflightResu
 	if err != nil {
 		return task.PreflightResult{}, err
 	}
-	m, err := run.Ledger.Load(ctx)
+	m, err := run.Ledger.Take(ctx, task.Copy)
 	if err != nil {
 		return task.PreflightResult{}, err
 	}
-	if m != nil && !m.Undone() {
+	// One that was frozen before it came this far must not begin what has been
+	// ended since.
+	if err := run.Alive(ctx); err != nil {
+		return task.PreflightResult{}, err
+	}
+	planned, err := run.Ledger.Items(ctx)
+	if err != nil {
+		return task.PreflightResult{}, err
+	}
+	undone := func(row ledger.Item) bool { return row.State == string(itemUndone) }
+	if len(planned) > 0 && !m.Undone() && !slices.ContainsFunc(planned, undone) {
 		return c.resume(ctx, run, dbs, m)
 	}
 	p, err := makePlan(ctx, run, dbs)
@@ -97,10 +108,7 @@ func (c *Copy) resume(ctx context.Context, run *kind.Run, dbs *databases, m *led
 	if err != nil {
 		return task.PreflightResult{}, err
 	}
-	if err := run.Ledger.SetSpec(ctx, text); err != nil {
-		return task.PreflightResult{}, err
-	}
-	return result(items, nil), run.Ledger.Reopen(ctx)
+	return result(items, nil), run.Ledger.Continue(ctx, text, claims(items))
 }
 
 // stillThere refuses to go on without a target table that has been loaded.

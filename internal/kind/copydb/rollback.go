@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -20,7 +21,10 @@ import (
 // Rollback leaves the target as it was: what the copy made is gone, what it
 // set aside is back, and its claims are released. One transaction does it.
 func (c *Copy) Rollback(ctx context.Context, run *kind.Run) error {
-	dbs, err := open(ctx, run)
+	if _, err := run.Ledger.Take(ctx, task.Copy); err != nil {
+		return err
+	}
+	to, err := openTarget(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -33,16 +37,18 @@ func (c *Copy) Rollback(ctx context.Context, run *kind.Run) error {
 			return fault.About(it.target(), task.Human, "the copy can no longer be rolled back: what it had set aside has been removed by its cleanup")
 		}
 	}
-	if err := undo(ctx, run, dbs.to, items); err != nil {
+	if err := undo(ctx, run, to, items); err != nil {
 		return err
 	}
-	if err := dropSchemas(ctx, run, dbs.to, items); err != nil {
-		return err
-	}
-	return run.Ledger.Release(ctx)
+	return dropSchemas(ctx, run, to, items)
 }
 
+// undo does it, in one transaction that also tells the ledger, so that nobody
+// goes on from what is no longer there.
 func undo(ctx context.Context, run *kind.Run, to *postgres.Server, items []*item) error {
+	if !slices.ContainsFunc(items, func(it *item) bool { return it.state != itemUndone }) {
+		return run.Ledger.Undone(ctx) // an attempt before this one has done it
+	}
 	if err := run.Ledger.KillSessions(ctx); err != nil {
 		return err
 	}
@@ -51,8 +57,10 @@ func undo(ctx context.Context, run *kind.Run, to *postgres.Server, items []*item
 		return err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after Commit it does nothing
-	// From here on an attempt that is still alive somewhere can commit nothing.
-	if err := run.Ledger.Fence(ctx, tx); err != nil {
+	if err := impatient(ctx, tx); err != nil {
+		return err
+	}
+	if err := run.Ledger.Undo(ctx, tx); err != nil {
 		return err
 	}
 	var made, loaded []string
@@ -71,10 +79,11 @@ func undo(ctx context.Context, run *kind.Run, to *postgres.Server, items []*item
 			return explainDependents(err)
 		}
 	}
-	if len(loaded) > 0 {
-		if _, err := tx.Exec(ctx, "TRUNCATE "+strings.Join(loaded, ", ")); err != nil {
-			return err
-		}
+	if err := dropKeys(ctx, tx, items); err != nil {
+		return err
+	}
+	if err := empty(ctx, tx, loaded); err != nil {
+		return err
 	}
 	if err := restoreAll(ctx, run, tx, items); err != nil {
 		return err
@@ -87,36 +96,68 @@ func undo(ctx context.Context, run *kind.Run, to *postgres.Server, items []*item
 	return nil
 }
 
-// restoreAll puts back what was set aside. Foreign keys are off meanwhile,
-// since rows come back table by table.
-func restoreAll(ctx context.Context, run *kind.Run, tx engine.Tx, items []*item) error {
-	touched := func(it *item) bool { return it.state == itemAside || it.state == itemReady }
+// dropKeys takes the foreign keys of all existing tables off, in a transaction
+// that puts them back: rows come and go table by table.
+func dropKeys(ctx context.Context, tx engine.Tx, items []*item) error {
 	for _, it := range items {
 		for _, key := range it.ForeignKeys {
-			if !touched(it) {
-				continue
-			}
 			if _, err := tx.Exec(ctx, postgres.DropConstraint(it.Target.Name, key.Name)); err != nil {
 				return err
 			}
 		}
 	}
-	for _, it := range items {
-		if err := restore(ctx, run, tx, items, it); err != nil {
-			return fmt.Errorf("cannot put %s back: %w", it.target(), err)
-		}
-	}
+	return nil
+}
+
+// addKeys puts them back.
+func addKeys(ctx context.Context, tx engine.Tx, items []*item) error {
 	for _, it := range items {
 		for _, key := range it.ForeignKeys {
-			if !touched(it) {
-				continue
-			}
 			if _, err := tx.Exec(ctx, postgres.AddConstraint(it.Target.Name, key, false)); err != nil {
 				return fmt.Errorf("cannot put foreign key %s of %s back: %w", key.Name, it.target(), err)
 			}
 		}
 	}
 	return nil
+}
+
+// empty removes all rows. Tables that tables outside of the copy refer to
+// cannot be truncated, not even when nothing in those does.
+func empty(ctx context.Context, tx engine.Tx, tables []string) error {
+	if len(tables) == 0 {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, "SAVEPOINT emptying"); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, "TRUNCATE "+strings.Join(tables, ", "))
+	var e *pgconn.PgError
+	if err == nil || !errors.As(err, &e) || e.Code != featureNotSupported {
+		return err
+	}
+	if _, err := tx.Exec(ctx, "ROLLBACK TO SAVEPOINT emptying"); err != nil {
+		return err
+	}
+	for _, table := range tables {
+		if _, err := tx.Exec(ctx, "DELETE FROM "+table); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// featureNotSupported is the SQLSTATE of a TRUNCATE of a table that others
+// refer to.
+const featureNotSupported = "0A000"
+
+// restoreAll puts back what was set aside, and then the foreign keys.
+func restoreAll(ctx context.Context, run *kind.Run, tx engine.Tx, items []*item) error {
+	for _, it := range items {
+		if err := restore(ctx, run, tx, items, it); err != nil {
+			return fmt.Errorf("cannot put %s back: %w", it.target(), err)
+		}
+	}
+	return addKeys(ctx, tx, items)
 }
 
 // restore puts back what was set aside.
@@ -178,7 +219,7 @@ func dropSchemas(ctx context.Context, run *kind.Run, to *postgres.Server, items 
 // Cleanup removes what was set aside and releases the claims: from now on the
 // copy cannot be rolled back.
 func (c *Copy) Cleanup(ctx context.Context, run *kind.Run) error {
-	dbs, err := open(ctx, run)
+	to, err := openTarget(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -186,7 +227,7 @@ func (c *Copy) Cleanup(ctx context.Context, run *kind.Run) error {
 	if err != nil {
 		return err
 	}
-	tx, err := dbs.to.Begin(ctx)
+	tx, err := to.Begin(ctx)
 	if err != nil {
 		return err
 	}

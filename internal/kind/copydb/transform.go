@@ -37,6 +37,15 @@ func (c *Copy) TransformShard(ctx context.Context, run *kind.Run, in task.ShardI
 	if err != nil {
 		return task.ShardResult{}, err
 	}
+	sound := false
+	defer func() {
+		if sound {
+			conn.Release()
+			return
+		}
+		// A session that an error may have left in an unknown state is not used again.
+		conn.Destroy()
+	}()
 	result, err := run.Attempt(ctx, in, conn.Session(), func(lease *ledger.Lease) error {
 		it, err := find(items, lease.Table)
 		if err != nil {
@@ -47,16 +56,11 @@ func (c *Copy) TransformShard(ctx context.Context, run *kind.Run, in task.ShardI
 		}
 		hook.At("shard claimed")
 		w := &shardCopy{run: run, dbs: dbs, item: it, lease: lease, conn: conn, parallel: max(1, in.Parallel),
-			sizer: shard.NewSizer(shard.DefaultLimits), rate: throttle.NewRate(0), began: time.Now()}
+			sizer: shard.NewSizer(shard.DefaultLimits.For(it.Source.Rows, it.Source.Bytes)), rate: throttle.NewRate(0), began: time.Now()}
 		return w.do(ctx)
 	})
-	if err != nil {
-		// A session that an error may have left in an unknown state is not used again.
-		conn.Destroy()
-		return result, err
-	}
-	conn.Release()
-	return result, nil
+	sound = err == nil
+	return result, err
 }
 
 // unchanged refuses to go on when the source's table is not what was planned.
@@ -97,7 +101,7 @@ func (w *shardCopy) do(ctx context.Context) error {
 	if w.lease.Checkpoint != nil {
 		left.After = w.lease.Checkpoint
 	}
-	f := newFeed(w.dbs.from, w.item, left, w.sizer, w.rate, w.run.Stop)
+	f := newFeed(w.dbs.from, w.item, left, w.sizer, w.rate, w.run)
 	go f.run(ctx)
 	w.beat(0)
 	r := &chunkReader{ctx: ctx, feed: f}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -54,9 +55,7 @@ func (c *Copy) PrepareVerify(ctx context.Context, run *kind.Run) (task.Work, err
 	if err != nil {
 		return task.Work{}, err
 	}
-	// A verification that found differences starts from its beginning: what
-	// it looked at may have been mended.
-	if err := c.forgetMismatches(ctx, run); err != nil {
+	if err := run.Ledger.RepeatShards(ctx, task.Verify, compareAgain); err != nil {
 		return task.Work{}, err
 	}
 	hook.At("verify begins")
@@ -115,17 +114,19 @@ func blockRange(blocks int64, i, n int) *postgres.BlockRange {
 	return &r
 }
 
-func (c *Copy) forgetMismatches(ctx context.Context, run *kind.Run) error {
-	shards, err := run.Ledger.Shards(ctx, task.Verify)
-	if err != nil {
-		return err
-	}
-	for i := range shards {
-		if shards[i].State != ledger.ShardDone {
-			return nil // it is still going on
+// compareAgain picks the shards to be compared again: all, when a verification
+// was carried through and is called for once more; of an unfinished one those
+// that differed, since the rows may have been mended.
+func compareAgain(shards []ledger.Shard) (again []int) {
+	finished := !slices.ContainsFunc(shards, func(s ledger.Shard) bool { return s.State != ledger.ShardDone })
+	for _, s := range shards {
+		var found compared
+		differs := json.Unmarshal(s.Digest, &found) == nil && found.Different > 0
+		if s.State == ledger.ShardDone && (finished || differs) {
+			again = append(again, s.No)
 		}
 	}
-	return run.Ledger.DropShards(ctx, task.Verify)
+	return again
 }
 
 // VerifyShard digests a shard's rows on both sides, at the same time.
@@ -216,7 +217,7 @@ func (w *shardVerify) compare(ctx context.Context, sc scope) (compared, error) {
 		if !sc.Keys && sc.Blocks == nil {
 			return nil
 		}
-		found.Target, err = w.sum(ctx, w.dbs.to, to, w.item.Row.CanonTarget, nil)
+		found.Target, err = w.sum(ctx, w.dbs.to, to, w.item.Row.CanonTarget, func(int64, int64) { w.run.Touch() })
 		return err
 	})
 	return found, group.Wait()
@@ -229,7 +230,7 @@ type streamer interface {
 
 func (w *shardVerify) sum(ctx context.Context, side streamer, sel engine.Select, canon digest.Canon, progress func(rows, bytes int64)) (digest.Sum, error) {
 	if w.run.Spec.Verify.Mode == spec.Count {
-		return countRows(ctx, side, sel)
+		return countRows(ctx, side, sel, w.run.Touch)
 	}
 	stream, err := side.Stream(ctx, sel)
 	if err != nil {
