@@ -75,6 +75,7 @@ func TestThrottleChangesARunningMigration(t *testing.T) {
 	require.Equal(t, 2, st.Throttle.Parallel)
 	require.Contains(t, r.must("status", id).out, "at most 500 rows/s, 2 shards at once")
 
+	require.Equal(t, id+": from now on one shard at once\n", r.must("throttle", id, "--parallel", "1").out)
 	require.Equal(t, exitUsage, r.call("throttle", id).code)
 	require.Equal(t, exitUsage, r.call("throttle", id, "--parallel", "0").code)
 }

@@ -33,7 +33,7 @@ stays as it is.`,
 			}
 			if cmd.Flags().Changed("parallel") {
 				settings.Parallel = &parallel
-				changes = append(changes, fmt.Sprintf("%d shards at once", parallel))
+				changes = append(changes, parallelText(parallel))
 			}
 			switch {
 			case len(changes) == 0:
@@ -56,4 +56,11 @@ func limitText(rows int64) string {
 		return "without a limit of rows per second"
 	}
 	return fmt.Sprintf("at most %d rows per second", rows)
+}
+
+func parallelText(shards int) string {
+	if shards == 1 {
+		return "one shard at once"
+	}
+	return fmt.Sprintf("%d shards at once", shards)
 }

@@ -104,10 +104,11 @@ func TestAShardThatTheWorkflowCountsAsDoneIsNotCountedTwice(t *testing.T) {
 }
 
 func TestWithoutTheWorkflowThePendingActivitiesTellWhatRuns(t *testing.T) {
-	st := task.Status{State: task.Running, Phase: task.Transform, Source: "temporal", Progress: task.Progress{ETASeconds: -1}}
-	addActivities(&st, []*workflowpb.PendingActivityInfo{shard(t, "transform-0007", &task.Heartbeat{Phase: task.Transform, Table: "shop.orders", Shard: 7, Rows: 10})})
+	st := task.Status{State: task.Running, Phase: task.Transform, Source: "temporal", Progress: task.Progress{Percent: 2, ETASeconds: -1}}
+	addActivities(&st, []*workflowpb.PendingActivityInfo{shard(t, "transform-0007", &task.Heartbeat{Phase: task.Transform, Table: "shop.orders", Shard: 7, Rows: 10, RowsPerSecond: 5})})
 	require.Len(t, st.Running, 1)
 	require.Equal(t, "shop.orders", st.Running[0].Table)
+	require.Equal(t, task.Progress{RowsDone: 10, Percent: 2, RowsPerSecond: 5, ETASeconds: -1}, st.Progress, "nobody knows how many rows there are in all")
 }
 
 func TestAPhaseAtWorkIsShownAndALedgerEntryIsNot(t *testing.T) {

@@ -22,6 +22,11 @@ func addProgress(st *task.Status) {
 	p := &st.Progress
 	p.RowsDone += rows
 	p.BytesDone += bytes
+	if p.RowsTotal == 0 && st.Source == "temporal" {
+		// Only the workflow knows what the rest is, and it could not be asked.
+		p.RowsPerSecond = math.Round(speed)
+		return
+	}
 	p.RowsTotal = max(p.RowsTotal, p.RowsDone)
 	if p.RowsTotal > 0 {
 		more := task.PhaseWeights[st.Phase] * float64(rows) / float64(p.RowsTotal)

@@ -33,7 +33,8 @@ func Event(e task.Event, style EventStyle) string {
 	if e.Duration > 0 {
 		parts = append(parts, Duration(e.Duration))
 	}
-	if e.Detail != "" {
+	// What an error says is said once, below.
+	if e.Detail != "" && (e.Error == nil || e.Detail != e.Error.Message) {
 		parts = append(parts, e.Detail)
 	}
 	line := strings.TrimRight(strings.Join(parts, "  "), " ")

@@ -163,6 +163,8 @@ func TestEventsTellWhatHappenedOnALineEach(t *testing.T) {
 			Detail: "shop.orders 3/8: 125000 rows"},
 		{No: 13, At: now, What: "shard failed", Phase: task.Transform, Table: "shop.orders", Shard: 5,
 			Error: &task.Failure{Class: task.Data, Message: "value \"x\"\nof row 7"}, Stack: "a.go:1\nb.go:2"},
+		{No: 14, At: now, What: "failed", Phase: task.Transform, Detail: "shard shop.orders 5/8 failed",
+			Error: &task.Failure{Class: task.Data, Message: "shard shop.orders 5/8 failed"}},
 	}
 	var out bytes.Buffer
 	for _, event := range events {
