@@ -71,7 +71,7 @@ func TestTheExamplesInTheDocumentationAreSpecs(t *testing.T) {
 }
 
 func TestTheLinksInTheDocumentationLeadSomewhere(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^():#]*)(?:#([^)]+))?\)`)
+	link := regexp.MustCompile(`(?:\]\(|src=")([^():#"]*)(?:#([^)]+))?[)"]`)
 	for _, file := range pages(t) {
 		for _, found := range link.FindAllStringSubmatch(page(t, file), -1) {
 			linked := file
