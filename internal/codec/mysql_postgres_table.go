@@ -15,6 +15,8 @@ import (
 const (
 	maxNameBytes = 63
 	maxColumns   = 1600
+	// lastOfSequence is the last value that a sequence can give out.
+	lastOfSequence = 1<<63 - 1
 )
 
 // Options are what MapTable cannot see in the table itself.
@@ -131,13 +133,18 @@ func (m *mapping) column(src *engine.Column) {
 }
 
 func (m *mapping) identity(src, dst *engine.Column) {
-	if !src.Identity {
+	switch {
+	case !src.Identity:
+		return
+	case m.src.NextIdentity > lastOfSequence+1:
+		m.note(src.Name, "AUTO_INCREMENT is left out: it has come to %d, and PostgreSQL's sequences end at %d; give %s a default before new rows are written",
+			m.src.NextIdentity, uint64(lastOfSequence), src.Name)
 		return
 	}
 	dst.Identity = true
 	m.dst.NextIdentity = m.src.NextIdentity
 	if postgresBits[dst.Type.Base] == 0 {
-		m.note(src.Name, "it counts on from a sequence, which ends at 9223372036854775807: %s cannot be an identity column", dst.Type.Full)
+		m.note(src.Name, "it counts on from a sequence, which ends at %d: %s cannot be an identity column", uint64(lastOfSequence), dst.Type.Full)
 	}
 }
 

@@ -187,6 +187,17 @@ func TestWhatIsParticularToAColumnIsMappedOrNoted(t *testing.T) {
 	}
 }
 
+func TestAnAutoIncrementBeyondEverySequenceIsLeftOutWithANote(t *testing.T) {
+	src := &engine.Table{Name: engine.Name{Schema: "shop", Table: "a"}, NextIdentity: 1<<63 + 1,
+		Columns: []engine.Column{{Name: "id", Type: engine.Type{Full: "bigint(20) unsigned", Base: "bigint", Unsigned: true, Fraction: -1}, Identity: true}}}
+	dst, notes := mapped(t, src)
+	require.False(t, dst.Columns[0].Identity)
+	require.Contains(t, notes, "it has come to 9223372036854775809")
+	src.NextIdentity = 1 << 63
+	dst, _ = mapped(t, src)
+	require.True(t, dst.Columns[0].Identity, "its last value is still one of a sequence")
+}
+
 func TestIndexesAreMappedOrLeftOutWithANote(t *testing.T) {
 	words := myLong("varchar(40)", "varchar", 40)
 	words.Collation = "utf8mb4_0900_ai_ci"
