@@ -39,6 +39,8 @@ type source interface {
 	Tables(ctx context.Context, schema string) ([]engine.Name, error)
 	Table(ctx context.Context, name engine.Name) (*engine.Table, error)
 	CheckRead(ctx context.Context, names []engine.Name) error
+	// CheckWhere tries a condition of the spec without reading a row.
+	CheckWhere(ctx context.Context, table engine.Name, where string) error
 	// Bound returns the key of the row that is so many rows into the
 	// selection's range; false when the range has fewer.
 	Bound(ctx context.Context, sel engine.Select, rows int64) (engine.Key, bool, error)

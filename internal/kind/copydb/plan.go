@@ -116,6 +116,9 @@ func refusal(refused []error) error {
 	return fault.New(task.Config, "%d tables cannot be copied:\n%s", len(refused), strings.Join(lines, "\n"))
 }
 
+// mostShards of one table: their numbers and names travel through Temporal.
+const mostShards = 5000
+
 // planner makes the items.
 type planner struct {
 	dbs     *databases
@@ -128,6 +131,15 @@ func (p *planner) item(ctx context.Context, no int, w wanted) (*item, error) {
 	source, err := p.dbs.from.Table(ctx, w.source)
 	if err != nil {
 		return nil, err
+	}
+	if w.where != "" {
+		if err := p.dbs.from.CheckWhere(ctx, w.source, w.where); err != nil {
+			return nil, err
+		}
+	}
+	if wish := p.spec.Shards.Rows; wish > 0 && source.Rows/wish > mostShards {
+		return nil, fault.About(w.source.String(), task.Config, "shards.rows: %d would cut %s, with about %d rows, into more than %d shards: choose at least %d",
+			wish, w.source, source.Rows, mostShards, source.Rows/mostShards+1)
 	}
 	it := &item{No: no, Source: source, Where: w.where, Create: p.spec.Schema != spec.ExistingSchema}
 	if it.Create {
