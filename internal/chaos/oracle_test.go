@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 )
@@ -43,7 +44,7 @@ func (s *stage) bothSides(table string) (source, target []string) {
 	from := s.source.Client("--batch", "--skip-column-names", "--raw", "--quick", "--init-command=SET time_zone = '+00:00'", s.from,
 		"-e", fmt.Sprintf("SELECT CONCAT_WS('|', %s) FROM `%s`", strings.Join(theirs, ", "), table))
 	to := s.target.Client("--no-align", "--tuples-only", "--dbname", s.name,
-		"-c", fmt.Sprintf("COPY (SELECT concat_ws('|', %s) FROM public.%q) TO STDOUT", strings.Join(ours, ", "), table))
+		"-c", fmt.Sprintf("COPY (SELECT concat_ws('|', %s) FROM public.%s) TO STDOUT", strings.Join(ours, ", "), pgx.Identifier{table}.Sanitize()))
 	var both errgroup.Group
 	both.Go(func() (err error) { source, err = lines(from, columns); return err })
 	both.Go(func() (err error) { target, err = lines(to, columns); return err })

@@ -44,7 +44,7 @@ func (s *stage) snapshot() []string {
 func (s *stage) sourceSnapshot() string {
 	s.t.Helper()
 	var b strings.Builder
-	tables := strings.Fields(s.askSource("SHOW TABLES"))
+	tables := strings.Split(s.askSource("SHOW TABLES"), "\n")
 	require.NotEmpty(s.t, tables)
 	for _, table := range tables {
 		b.WriteString(s.askSource("SHOW CREATE TABLE `"+table+"`") + "\n" + s.askSource("CHECKSUM TABLE `"+table+"`") + "\n")

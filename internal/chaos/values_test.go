@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // column is one of the source's, as its server describes it.
@@ -32,7 +34,7 @@ func (s *stage) columns(table string) []column {
 // sides exactly when the values are: first its sort, then the source's SQL, then
 // PostgreSQL's. Texts are compared byte by byte, as hexadecimal UTF-8.
 func (c column) oracle() (sort, source, target string) {
-	there, here := "`"+c.name+"`", strconv.Quote(c.name)
+	there, here := "`"+c.name+"`", pgx.Identifier{c.name}.Sanitize()
 	switch c.kind {
 	case "tinyint", "smallint", "mediumint", "int", "bigint":
 		return "number", fmt.Sprintf("CAST(%s + 0 AS CHAR)", there), here + "::text"
@@ -40,8 +42,10 @@ func (c column) oracle() (sort, source, target string) {
 		return "number", fmt.Sprintf("CAST(%s + 0 AS CHAR)", there), here + "::text"
 	case "decimal":
 		return "number", fmt.Sprintf("CAST(%s AS CHAR)", there), here + "::text"
-	case "float", "double":
-		return "float", fmt.Sprintf("CAST(CAST(%s AS DOUBLE) AS CHAR)", there), here + "::float8::text"
+	case "float": // is shown with six digits; as a double it has all
+		return "float", fmt.Sprintf("CONCAT(CAST(%s AS DOUBLE))", there), here + "::float8::text"
+	case "double":
+		return "float", fmt.Sprintf("CONCAT(%s)", there), here + "::text"
 	case "char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum":
 		return "text", fmt.Sprintf("HEX(CONVERT(%s USING utf8mb4))", there), fmt.Sprintf("upper(encode(convert_to(%s::text, 'UTF8'), 'hex'))", here)
 	case "set":
