@@ -132,7 +132,7 @@ func (w *window) start(p piece) {
 // are nil when it was interrupted.
 func (w *window) work(ctx workflow.Context, p piece) (*task.ShardResult, *task.Failure) {
 	for {
-		in := task.ShardInput{Ref: w.m.ref, Phase: w.phase, Shard: p.no, Parallel: w.limit(), Round: p.round}
+		in := task.ShardInput{Ref: w.m.ref, Phase: w.phase, Shard: p.no, Round: p.round}
 		summary := shardSummary(w.m.settings.Kind, w.phase, p.label, p.round)
 		var result task.ShardResult
 		err := workflow.ExecuteActivity(working(ctx, shardID(w.phase, p.no), summary, forShards), w.activity, in).Get(ctx, &result)

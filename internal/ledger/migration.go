@@ -160,18 +160,19 @@ func (l *Ledger) SetThrottle(ctx context.Context, t task.ThrottleSettings) error
 	return err
 }
 
-// Throttle reads the limits that an operator has set; nil for none.
-func (l *Ledger) Throttle(ctx context.Context) (*task.ThrottleSettings, error) {
+// Throttle reads the limits that an operator has set, nil for none, and how
+// many shards of a phase share them at this moment.
+func (l *Ledger) Throttle(ctx context.Context, phase task.Phase) (t *task.ThrottleSettings, running int, err error) {
 	var text *string
-	err := l.store.row(ctx, l.store.db, "select throttle from {migration} where id = ?", []any{l.ID}, &text)
+	err = l.store.row(ctx, l.store.db, `select throttle, (select count(*) from {shard} where migration = ? and phase = ? and state = ?)
+		from {migration} where id = ?`, []any{l.ID, string(phase), string(ShardRunning), l.ID}, &text, &running)
 	if isNoRows(err) {
-		return nil, unknown(l.ID)
+		return nil, 0, unknown(l.ID)
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var t *task.ThrottleSettings
-	return t, decode(text, &t)
+	return t, running, decode(text, &t)
 }
 
 func unknown(id string) error {

@@ -107,9 +107,6 @@ type ShardInput struct {
 	Ref
 	Phase Phase `json:"phase"`
 	Shard int   `json:"shard"`
-	// Parallel is how many shards run at once: a shard's part of a rate limit
-	// is the limit divided by it.
-	Parallel int `json:"parallel"`
 	// Round is 0 for the first try and counts the rounds of the retry queue.
 	Round int `json:"round"`
 }

@@ -26,6 +26,8 @@ func TestALedgerIsReadWithoutAnybodyElse(t *testing.T) {
 	store, err := ledger.Open(ctx, postgres.New(pool), "worker")
 	require.NoError(t, err)
 	l := store.Migration("copy-1")
+	_, err = l.Take(ctx, task.Copy)
+	require.NoError(t, err)
 	require.NoError(t, l.Start(ctx, ledger.Migration{Kind: task.Copy, Name: "a → b", Spec: json.RawMessage(`{}`), Fingerprint: ledger.Fingerprint{}}, nil, nil))
 	require.NoError(t, l.Note(ctx, task.Event{What: "something happened"}))
 

@@ -10,13 +10,18 @@ import (
 
 // Dependents lists what else in the database refers to a table: what follows
 // it when it is moved aside, and stands in the way when it is dropped. Its own
-// indexes, constraints, triggers and owned sequences are not among them.
-func (s *Server) Dependents(ctx context.Context, name engine.Name) ([]string, error) {
+// indexes, constraints, triggers and owned sequences are not among them, nor
+// are foreign keys of tables that share its fate (together).
+func (s *Server) Dependents(ctx context.Context, name engine.Name, together ...engine.Name) ([]string, error) {
 	oid, err := tableOID(ctx, s.on, name)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.on.Query(ctx, dependents, oid)
+	schemas, tables := make([]string, len(together)), make([]string, len(together))
+	for i, other := range together {
+		schemas[i], tables[i] = other.Schema, other.Table
+	}
+	rows, err := s.on.Query(ctx, dependents, oid, schemas, tables)
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +29,8 @@ func (s *Server) Dependents(ctx context.Context, name engine.Name) ([]string, er
 }
 
 // dependents looks for references to the table, its row type or a sequence it
-// owns. $1 is the table's oid.
+// owns. $1 is the table's oid, $2 and $3 are schemas and names of tables whose
+// foreign keys do not count.
 const dependents = `
 WITH subject (classid, objid) AS (
 	SELECT 'pg_class'::regclass::oid, $1::oid
@@ -42,6 +48,7 @@ UNION
 SELECT 'foreign key ' || k.conname || ' of table ' || n.nspname || '.' || c.relname
 	FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE k.contype = 'f' AND k.confrelid = $1 AND k.conrelid <> $1 AND k.conparentid = 0
+		AND NOT EXISTS (SELECT FROM unnest($2::text[], $3::text[]) together (schema_name, table_name) WHERE schema_name = n.nspname AND table_name = c.relname)
 UNION
 SELECT 'function ' || n.nspname || '.' || p.proname
 	FROM reference d JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid JOIN pg_namespace n ON n.oid = p.pronamespace

@@ -255,7 +255,7 @@ func (p *planner) occupied(ctx context.Context, target engine.Name, remedy strin
 
 // movable refuses to set aside a table that something else would follow.
 func (p *planner) movable(ctx context.Context, target engine.Name) error {
-	dependents, err := p.dbs.to.Dependents(ctx, target)
+	dependents, err := p.dbs.to.Dependents(ctx, target, slices.Collect(maps.Values(p.targets))...)
 	if err != nil || len(dependents) == 0 {
 		return err
 	}

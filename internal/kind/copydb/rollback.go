@@ -232,18 +232,22 @@ func (c *Copy) Cleanup(ctx context.Context, run *kind.Run) error {
 		return err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after Commit it does nothing
+	var old []string
 	for _, it := range items {
 		if !it.Replace || it.state == itemDropped {
 			continue
 		}
-		if _, err := tx.Exec(ctx, "DROP TABLE IF EXISTS "+quoted(aside(run.Ref.ID, items, it))); err != nil {
-			return explainDependents(err)
-		}
+		old = append(old, quoted(aside(run.Ref.ID, items, it)))
 		if err := run.Ledger.SetBackupState(ctx, tx, it.No, ledger.BackupRemoved); err != nil {
 			return err
 		}
 		if err := run.Ledger.SetItemState(ctx, tx, it.No, string(it.state), string(itemDropped)); err != nil {
 			return err
+		}
+	}
+	if len(old) > 0 { // all at once, since they may refer to each other
+		if _, err := tx.Exec(ctx, "DROP TABLE IF EXISTS "+strings.Join(old, ", ")); err != nil {
+			return explainDependents(err)
 		}
 	}
 	if _, err := tx.Exec(ctx, "DROP SCHEMA IF EXISTS "+postgres.Quote(asideSchema(run.Ref.ID))); err != nil {

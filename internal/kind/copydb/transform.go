@@ -55,7 +55,7 @@ func (c *Copy) TransformShard(ctx context.Context, run *kind.Run, in task.ShardI
 			return err
 		}
 		hook.At("shard claimed")
-		w := &shardCopy{run: run, dbs: dbs, item: it, lease: lease, conn: conn, parallel: max(1, in.Parallel),
+		w := &shardCopy{run: run, dbs: dbs, item: it, lease: lease, conn: conn,
 			sizer: shard.NewSizer(shard.DefaultLimits.For(it.Source.Rows, it.Source.Bytes)), rate: throttle.NewRate(0), began: time.Now()}
 		return w.do(ctx)
 	})
@@ -83,7 +83,6 @@ type shardCopy struct {
 	item     *item
 	lease    *ledger.Lease
 	conn     *postgres.Conn
-	parallel int
 	sizer    *shard.Sizer
 	rate     *throttle.Rate
 	settings time.Time // when the throttle settings were read
@@ -162,7 +161,7 @@ func (w *shardCopy) readSettings(ctx context.Context) error {
 	if time.Since(w.settings) < settingsAge {
 		return nil
 	}
-	set, err := w.run.Ledger.Throttle(ctx)
+	set, running, err := w.run.Ledger.Throttle(ctx, task.Transform)
 	if err != nil {
 		return err
 	}
@@ -170,11 +169,8 @@ func (w *shardCopy) readSettings(ctx context.Context) error {
 	if set != nil && set.RowsPerSecond != nil {
 		limit = *set.RowsPerSecond
 	}
-	parallel := w.parallel
-	if set != nil && set.Parallel != nil {
-		parallel = *set.Parallel
-	}
-	w.rate.Set(float64(limit) / float64(max(1, parallel)))
+	// The limit is the migration's: the shards at work share it.
+	w.rate.Set(float64(limit) / float64(max(1, running)))
 	w.settings = time.Now()
 	return nil
 }

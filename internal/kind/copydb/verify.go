@@ -156,6 +156,7 @@ type shardVerify struct {
 	item  *item
 	lease *ledger.Lease
 	began time.Time
+	bytes int64 // read of the source
 }
 
 func (w *shardVerify) do(ctx context.Context) error {
@@ -175,7 +176,7 @@ func (w *shardVerify) do(ctx context.Context) error {
 		}
 	}
 	hook.At("shard compared")
-	p := ledger.Progress{Rows: found.Source.Rows, Digest: found, Done: true}
+	p := ledger.Progress{Rows: found.Source.Rows, Bytes: w.bytes, Digest: found, Done: true}
 	if err := w.lease.Advance(ctx, w.run.Ledger.DB(), p); err != nil {
 		return err
 	}
@@ -241,6 +242,7 @@ func (w *shardVerify) sum(ctx context.Context, side streamer, sel engine.Select,
 }
 
 func (w *shardVerify) beat(rows, bytes int64) {
+	w.bytes = bytes
 	h := task.Heartbeat{Phase: task.Verify, Table: w.lease.Label(), Shard: w.lease.No, Rows: rows, Bytes: bytes, RowsTotal: max(rows, w.lease.RowsEstimate)}
 	if took := time.Since(w.began).Seconds(); took > 0 {
 		h.RowsPerSecond = float64(rows) / took
