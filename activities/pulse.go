@@ -67,7 +67,8 @@ func (p *pulse) end() {
 func (p *pulse) beat(h task.Heartbeat) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if rows := h.Rows - p.last.Rows; rows > 0 && h.Shard > 0 {
+	// The first one of a shard tells what earlier attempts have done.
+	if rows := h.Rows - p.last.Rows; rows > 0 && h.Shard > 0 && p.last.Table != "" {
 		metrics := activity.GetMetricsHandler(p.activity).WithTags(map[string]string{"phase": string(h.Phase)})
 		metrics.Counter("godwit_rows").Inc(rows)
 		metrics.Counter("godwit_bytes").Inc(max(0, h.Bytes-p.last.Bytes))

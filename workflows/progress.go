@@ -34,7 +34,7 @@ func (m *migration) percent() float64 {
 		}
 		all += weight
 		switch {
-		case m.st.left(phase):
+		case m.st.step(phase).State == task.Success:
 			done += weight
 		case m.st.Phase == phase && m.window != nil:
 			done += weight * m.st.Tally.fraction()

@@ -155,6 +155,10 @@ func (le *Lease) Restart(ctx context.Context, tx engine.Querier) error {
 	return nil
 }
 
+// patience is how many times more attempts a shard has while a database is
+// away: with the delays between them, a quarter of an hour for each round.
+const patience = 10
+
 // Fail records that the attempt ended with an error, and reports whether the
 // shard's attempts are used up: attempts that made progress do not count, and
 // what does not help to repeat uses them up at once. A shard that turns out to be
@@ -169,6 +173,9 @@ func (le *Lease) Fail(ctx context.Context, failure *task.Failure, attempts int) 
 	}
 	if failure.Class == task.Stopping {
 		fruitless--
+	}
+	if failure.Class == task.Transient {
+		attempts *= patience
 	}
 	exhausted = !failure.Class.Retryable() || fruitless >= attempts && failure.Class != task.Stopping
 	state := ShardPending

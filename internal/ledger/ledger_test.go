@@ -226,7 +226,7 @@ func claimRace(t *testing.T, store *ledger.Store, _ *postgres.Server) {
 func attempts(t *testing.T, store *ledger.Store, db *postgres.Server) {
 	ctx := context.Background()
 	l := begin(t, store, 1)
-	lost := &task.Failure{Class: task.Transient, Message: "lost"}
+	lost := &task.Failure{Class: task.Busy, Message: "locked"}
 	fail := func(progress bool, f *task.Failure) bool {
 		lease, err := l.ClaimShard(ctx, input(1), "")
 		require.NoError(t, err)
@@ -242,6 +242,12 @@ func attempts(t *testing.T, store *ledger.Store, db *postgres.Server) {
 	require.False(t, fail(true, lost), "progress gives new attempts")
 	require.False(t, fail(false, lost))
 	require.True(t, fail(false, lost), "three in a row without progress")
+	for range 10 {
+		require.False(t, fail(true, &task.Failure{Class: task.Transient, Message: "connection refused"}), "a server that is away is waited for")
+	}
+	for range 20 {
+		require.False(t, fail(false, &task.Failure{Class: task.Transient, Message: "connection refused"}))
+	}
 	round := input(1)
 	round.Round = 1
 	lease, err := l.ClaimShard(ctx, round, "")

@@ -129,7 +129,11 @@ func (l *Ledger) SetPhase(ctx context.Context, state task.State, phase task.Phas
 		if err := l.guard(ctx, tx); err != nil {
 			return err
 		}
-		_, err := l.store.exec(ctx, tx, `update {migration} set state = ?, phase = ?, updated_at = {now}, ended_at = null, error = null
+		ended := "null"
+		if state.Final() { // a cleanup after SUCCESS
+			ended = "coalesce(ended_at, {now})"
+		}
+		_, err := l.store.exec(ctx, tx, `update {migration} set state = ?, phase = ?, updated_at = {now}, ended_at = `+ended+`, error = null
 			where id = ?`, string(state), string(phase), l.ID)
 		return err
 	})

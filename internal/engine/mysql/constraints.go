@@ -5,16 +5,26 @@ import (
 	"database/sql"
 
 	"godwit/internal/engine"
+	"godwit/internal/fault"
+	"godwit/internal/task"
 )
 
+// readForeignKeys needs to see the rules, which MariaDB hides from a user with
+// SELECT alone: a key whose rules are hidden is refused, and never left out.
 func (c *catalog) readForeignKeys(ctx context.Context) error {
 	schema, table := c.table.Name.Schema, c.table.Name.Table
 	return collect(ctx, c.conn, func(rows *sql.Rows) error {
 		var key engine.ForeignKey
 		var column, refColumn string
-		if err := rows.Scan(&key.Name, &column, &key.Ref.Schema, &key.Ref.Table, &refColumn, &key.OnDelete, &key.OnUpdate); err != nil {
+		var onDelete, onUpdate sql.NullString
+		if err := rows.Scan(&key.Name, &column, &key.Ref.Schema, &key.Ref.Table, &refColumn, &onDelete, &onUpdate); err != nil {
 			return err
 		}
+		if !onDelete.Valid || !onUpdate.Valid {
+			return fault.About(c.table.Name.String(), task.Config, "foreign key %s of %s cannot be read with the privileges of this user: GRANT REFERENCES ON %s TO it",
+				key.Name, c.table.Name, quoteName(c.table.Name))
+		}
+		key.OnDelete, key.OnUpdate = onDelete.String, onUpdate.String
 		all := c.table.ForeignKeys
 		if n := len(all); n == 0 || all[n-1].Name != key.Name {
 			all = append(all, key)
@@ -25,7 +35,7 @@ func (c *catalog) readForeignKeys(ctx context.Context) error {
 		c.table.ForeignKeys = all
 		return nil
 	}, `SELECT k.CONSTRAINT_NAME, k.COLUMN_NAME, k.REFERENCED_TABLE_SCHEMA, k.REFERENCED_TABLE_NAME, k.REFERENCED_COLUMN_NAME, r.DELETE_RULE, r.UPDATE_RULE
-		FROM information_schema.KEY_COLUMN_USAGE k JOIN information_schema.REFERENTIAL_CONSTRAINTS r
+		FROM information_schema.KEY_COLUMN_USAGE k LEFT JOIN information_schema.REFERENTIAL_CONSTRAINTS r
 			ON r.CONSTRAINT_SCHEMA = ? AND r.TABLE_NAME = ? AND r.CONSTRAINT_NAME = k.CONSTRAINT_NAME
 		WHERE k.TABLE_SCHEMA = ? AND k.TABLE_NAME = ? AND k.REFERENCED_TABLE_NAME IS NOT NULL
 		ORDER BY k.CONSTRAINT_NAME, k.ORDINAL_POSITION`, schema, table, schema, table) // MariaDB would open every table without the constants

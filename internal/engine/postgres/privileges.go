@@ -108,8 +108,8 @@ func (c *privilegeCheck) schema(ctx context.Context, schema string) {
 	}
 }
 
-// loadPrivileges are what loading, comparing and mending a table takes.
-var loadPrivileges = []string{"SELECT", "INSERT", "DELETE"}
+// loadPrivileges are what loading, comparing, mending and emptying a table takes.
+var loadPrivileges = []string{"SELECT", "INSERT", "DELETE", "TRUNCATE"}
 
 func (c *privilegeCheck) load(ctx context.Context, name engine.Name) {
 	oid, ok := c.table(ctx, name)

@@ -40,7 +40,7 @@ func TestWhatIsMissingIsNamedWithTheStatementThatMendsIt(t *testing.T) {
 		`schema godwit does not exist and cannot be made: GRANT CREATE ON DATABASE "` + database + `" TO ` + me + `, or CREATE SCHEMA "godwit" AUTHORIZATION ` + me,
 		`tables cannot be made in schema public: GRANT USAGE, CREATE ON SCHEMA "public" TO ` + me,
 		`no USAGE on schema Shop: GRANT USAGE ON SCHEMA "Shop" TO ` + me,
-		`no SELECT, INSERT, DELETE on table Shop.Orders: GRANT SELECT, INSERT, DELETE ON "Shop"."Orders" TO ` + me,
+		`no SELECT, INSERT, DELETE, TRUNCATE on table Shop.Orders: GRANT SELECT, INSERT, DELETE, TRUNCATE ON "Shop"."Orders" TO ` + me,
 		`no SELECT, UPDATE on sequence "Shop"."Orders_id_seq" of table Shop.Orders: GRANT SELECT, UPDATE ON SEQUENCE "Shop"."Orders_id_seq" TO ` + me,
 		`row security of table public.secured applies to this user, and COPY cannot load under it: ALTER ROLE ` + me + ` BYPASSRLS`,
 		`table public.old belongs to godwit: GRANT "godwit" TO ` + me + `, or ALTER TABLE "public"."old" OWNER TO ` + me,
@@ -68,7 +68,7 @@ func TestOnePrivilegeThatIsMissingIsTheOnlyOneNamed(t *testing.T) {
 	role := newRole(t, "")
 	execute(t, s, "GRANT SELECT, INSERT ON public.t TO "+role)
 	err := connect(t, value[string](t, s, "SELECT current_database()"), role).CheckWrite(t.Context(), Write{Load: []engine.Name{tableT}})
-	require.ErrorContains(t, err, `needed: no DELETE on table public.t: GRANT DELETE ON "public"."t" TO "`+role+`"`)
+	require.ErrorContains(t, err, `needed: no DELETE, TRUNCATE on table public.t: GRANT DELETE, TRUNCATE ON "public"."t" TO "`+role+`"`)
 	require.NotContains(t, err.Error(), ";")
 }
 

@@ -57,7 +57,7 @@ func (c *Copy) FinishVerify(ctx context.Context, run *kind.Run) (task.VerifySumm
 	if summary.Diffs, err = notedDifferences(ctx, run); err != nil {
 		return summary, err
 	}
-	return summary, mismatch(summary)
+	return summary, mismatch(run.Ref.ID, summary)
 }
 
 // conclude compares one table's sums. A table of which nothing was compared
@@ -169,7 +169,7 @@ func notedDifferences(ctx context.Context, run *kind.Run) ([]task.Difference, er
 }
 
 // mismatch names the first differing rows.
-func mismatch(s task.VerifySummary) error {
+func mismatch(id string, s task.VerifySummary) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "verification found %d differing rows in %d compared", s.Different, s.Rows)
 	for i, d := range s.Diffs {
@@ -182,7 +182,7 @@ func mismatch(s task.VerifySummary) error {
 			fmt.Fprintf(&b, " %s (source %s, target %s)", c.Column, c.Source, c.Target)
 		}
 	}
-	b.WriteString("; `godwit events ID` lists them; mend the rows and retry, or roll back")
+	fmt.Fprintf(&b, "; `godwit events %s` lists them; mend the rows and retry, or roll back", id)
 	return fault.New(task.Mismatch, "%s", b.String())
 }
 

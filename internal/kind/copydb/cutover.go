@@ -11,8 +11,19 @@ import (
 
 // Cutover gives the identity columns their next values: the last thing that a
 // table lacks before an application can write to it. What was set aside is
-// kept for a while.
+// kept for a while. One try takes no longer than cutover.timeout.
 func (c *Copy) Cutover(ctx context.Context, run *kind.Run) (task.CutoverResult, error) {
+	limit := run.Spec.Copy.Cutover.Timeout.Std()
+	trying, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	result, err := cutover(trying, run)
+	if err != nil && ctx.Err() == nil && trying.Err() != nil {
+		return result, fault.New(task.Busy, "the cut-over was given up after cutover.timeout (%s) and is tried again: %w", limit, err)
+	}
+	return result, err
+}
+
+func cutover(ctx context.Context, run *kind.Run) (task.CutoverResult, error) {
 	dbs, err := open(ctx, run)
 	if err != nil {
 		return task.CutoverResult{}, err

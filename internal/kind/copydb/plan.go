@@ -81,13 +81,16 @@ func makePlan(ctx context.Context, run *kind.Run, dbs *databases) (*plan, error)
 			p.warnings = append(p.warnings, it.source()+": "+note)
 		}
 	}
-	return p, dbs.to.CheckWrite(ctx, p.writes())
+	return p, dbs.to.CheckWrite(ctx, p.writes(run.Ref.ID))
 }
 
 // writes is what the copy does to the target, ledger included.
-func (p *plan) writes() postgres.Write {
+func (p *plan) writes(id string) postgres.Write {
 	w := postgres.Write{Schemas: []string{ledger.Schema}}
 	for _, it := range p.items {
+		if it.Replace && !slices.Contains(w.Schemas, asideSchema(id)) {
+			w.Schemas = append(w.Schemas, asideSchema(id))
+		}
 		switch {
 		case it.Create && it.Replace:
 			w.Own = append(w.Own, it.Target.Name)
