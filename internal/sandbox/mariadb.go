@@ -34,7 +34,8 @@ func createMariaDB(ctx context.Context, e *mysqlFamily, install string, s *Serve
 	}
 	defer log.Close()
 	args := append([]string{"--no-defaults"}, e.place(s.data())...)
-	args = append(args, "--auth-root-authentication-method=socket", "--skip-test-db", "--innodb-flush-method=nosync",
+	// In a shared folder a server that starts removes the temporary tables of others.
+	args = append(args, "--tmpdir="+s.tmp(), "--auth-root-authentication-method=socket", "--skip-test-db", "--innodb-flush-method=nosync",
 		// as it will be, or the first start writes the log anew
 		setting("innodb_log_file_size", e.effective(s)["innodb_log_file_size"]))
 	cmd := exec.Command(install, args...)
