@@ -67,10 +67,13 @@ func (m *migration) awaitState(state task.State) {
 	await(m.t, limit, "state "+string(state), func() bool { return m.state() == state })
 }
 
-// signal sends a signal as the Web UI does when nothing is typed in.
+// signal sends a signal with the input null. After a restart of the server our
+// own client may take a while to find it again.
 func (m *migration) signal(name string) {
 	m.t.Helper()
-	require.NoError(m.t, m.temporal.client.SignalWorkflow(context.Background(), m.id, "", name, nil))
+	await(m.t, time.Minute, "the signal to be taken", func() bool {
+		return m.temporal.client.SignalWorkflow(context.Background(), m.id, "", name, nil) == nil
+	})
 }
 
 // describe is what Temporal knows of it.

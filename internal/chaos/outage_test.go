@@ -14,7 +14,7 @@ import (
 
 func TestAMigrationOutlivesAKilledTemporalServer(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, fragileRig(t))
+	s := newStage(t, withOwnTemporal(t))
 	s.worker()
 	m := startSlowly(s)
 	for range *rounds {

@@ -17,7 +17,7 @@ import (
 func TestAPauseTakesEffectAtOnce(t *testing.T) {
 	s := newStage(t, sturdyRig(t))
 	s.worker()
-	m := s.start("tables: [orders]", "shards: {rows: 100000, parallel: 3}")
+	m := s.start("tables: [orders]", "shards: {rows: 100000, parallel: 3}", fmt.Sprintf("throttle: {rows_per_second: %d}", orderCount()/5))
 	m.awaitMoreRows()
 	m.signalWithNothing(task.PauseSignal)
 	asked := time.Now()
@@ -36,6 +36,7 @@ func TestAPauseTakesEffectAtOnce(t *testing.T) {
 		require.NotEqual(t, "running", shard.State)
 	}
 	m.signal(task.ResumeSignal)
+	m.must("throttle", m.id, "--rows-per-second", "0")
 	m.succeeds()
 	s.arrived("orders")
 	m.adds("orders")
@@ -67,11 +68,14 @@ func TestAPausedMigrationOutlivesARestartOfEverything(t *testing.T) {
 	require.NoError(t, crash(t.Context(), s.rig.target))
 	require.NoError(t, s.temporal.start(t.Context()))
 	s.worker()
+	await(t, limit, "the new worker to tell what is waited for", func() bool { return m.status().WaitingFor != "" })
 	st := m.status()
 	require.Equal(t, task.Paused, st.State)
 	require.Contains(t, st.WaitingFor, "godwit resume "+m.id)
 	require.Equal(t, rows, m.rows())
-	require.Equal(t, "PAUSED", one[string](s, "SELECT state FROM godwit.migration WHERE id = $1", m.id), "the ledger knows it, too")
+	await(t, limit, "the ledger to know of the pause", func() bool {
+		return one[string](s, "SELECT state FROM godwit.migration WHERE id = $1", m.id) == "PAUSED"
+	})
 
 	m.must("throttle", m.id, "--rows-per-second", "0")
 	m.must("resume", m.id)

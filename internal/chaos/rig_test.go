@@ -53,6 +53,17 @@ func fragileRig(t *testing.T) *rig {
 	return r
 }
 
+// withOwnTemporal is the sturdy rig but for its Temporal server, which only this
+// test has.
+func withOwnTemporal(t *testing.T) *rig {
+	t.Helper()
+	shared := sturdyRig(t)
+	own, err := startTemporal(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, own.stop()) })
+	return &rig{temporal: own, source: shared.source, target: shared.target}
+}
+
 func startRig(durable bool) (r *rig, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
