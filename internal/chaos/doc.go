@@ -17,5 +17,5 @@
 //	go test ./internal/chaos                        # the short form
 //	go test ./internal/chaos -chaos.rounds 20       # make chaos: more rows, more kills
 //	go test ./internal/chaos -chaos.seed 4711       # the same random moments again
-//	go test ./internal/chaos -run Record -chaos.record ../../testdata/histories
+//	go test ./internal/chaos -run Histories -chaos.record ../../testdata/histories
 package chaos
