@@ -1,14 +1,18 @@
 package chaos
 
 import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"context"
-
+	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
+	"godwit/internal/demo/shop"
 	"godwit/internal/sandbox"
 )
 
@@ -52,7 +56,7 @@ INSERT INTO bytes VALUES (UNHEX('00000000000000000000000000000000'), '', '', '',
 	(UNHEX('000102030405060708090A0B0C0D0E0F'), UNHEX('00'), UNHEX('5C4E'), UNHEX('0D0A5C2E0A'), UNHEX('C3BC00FF'), REPEAT(UNHEX('00FF5C'), 50000));
 INSERT INTO bytes SELECT UNHEX(LEFT(SHA2(a.d * 100 + b.d * 10 + c.d, 256), 32)), a.d, 'x', UNHEX(SHA2(c.d, 256)), b.d, 'y' FROM digits a, digits b, digits c;
 
-CREATE TABLE choices (id int NOT NULL PRIMARY KEY, e enum('red','green','it''s "blue"','青') NOT NULL, s set('a','b','c d','é'), j json COMMENT 'json');
+CREATE TABLE choices (id int NOT NULL PRIMARY KEY, e enum('red','green','it''s "blue"','青') NOT NULL, s set('a','b','c d','é'), j json);
 INSERT INTO choices VALUES (1, 'red', '', '{"a": [1, 2.50, null, true, "x\\n\\"y\\" é 🐦"], "b": {}}'), (2, '青', 'a,c d,é', '[]'), (3, 'it''s "blue"', NULL, NULL), (4, 'green', 'b', '"text"'),
 	(5, 'red', 'a', '12345678901234567'), (6, 'red', 'a', 'null');
 
@@ -133,4 +137,40 @@ func (s *stage) copiesAll(tables []string) {
 	require.Equal(t, "PRIMARY KEY (code, part, since)", one[string](s, "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'regions'::regclass AND contype = 'p'"))
 	require.Equal(t, before, s.sourceSnapshot())
 	require.Equal(t, len(tables)+1, one[int](s, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"))
+}
+
+// TestTheDemosShopArrives copies what `make demo` copies, but smaller.
+func TestTheDemosShopArrives(t *testing.T) {
+	t.Parallel()
+	for _, server := range []struct {
+		name string
+		rig  func() (*rig, error)
+	}{{"from MariaDB", sturdy}, {"from MySQL", mysqlRig}} {
+		t.Run(server.name, func(t *testing.T) {
+			t.Parallel()
+			r, err := server.rig()
+			require.NoError(t, err)
+			s := newStage(t, r).ownSource("SELECT 1")
+			s.seedDemo(20_000)
+			tables := strings.Split(s.askSource("SHOW TABLES"), "\n")
+			before := s.sourceSnapshot()
+			s.worker()
+			m := s.start("shards: {rows: 1000, parallel: 4}")
+			m.succeeds()
+			s.arrived(tables...)
+			m.adds(tables...)
+			require.Equal(t, before, s.sourceSnapshot())
+		})
+	}
+}
+
+func (s *stage) seedDemo(rows int64) {
+	s.t.Helper()
+	config := mysql.NewConfig()
+	config.User, config.Passwd, config.Net, config.Addr, config.DBName = s.source.User(), s.source.Password(), "tcp", s.source.Addr(), s.from
+	connector, err := mysql.NewConnector(config)
+	require.NoError(s.t, err)
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	require.NoError(s.t, shop.Seed(s.t.Context(), db, shop.Options{Rows: rows, Seed: *seedFlag}), fmt.Sprint(*seedFlag))
 }

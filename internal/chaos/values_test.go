@@ -17,15 +17,21 @@ type column struct{ name, kind, full string }
 func (s *stage) columns(table string) []column {
 	s.t.Helper()
 	var found []column
-	for line := range strings.SplitSeq(s.askSource(fmt.Sprintf(`SELECT column_name, data_type, column_type, column_comment FROM information_schema.columns
+	for line := range strings.SplitSeq(s.askSource(fmt.Sprintf(`SELECT column_name, data_type, column_type FROM information_schema.columns
 		WHERE table_schema = '%s' AND table_name = '%s' ORDER BY ordinal_position`, s.from, table)), "\n") {
 		fields := strings.Split(line, "\t")
-		c := column{fields[0], fields[1], fields[2]}
-		// MariaDB's JSON is a text; the seed says so in the comment.
-		if fields[3] == "json" {
-			c.kind = "json"
+		found = append(found, column{fields[0], fields[1], fields[2]})
+	}
+	if !strings.Contains(s.askSource("SELECT VERSION()"), "MariaDB") {
+		return found
+	}
+	// MariaDB's JSON is a text that is checked.
+	checked := s.askSource(fmt.Sprintf(`SELECT check_clause FROM information_schema.check_constraints
+		WHERE constraint_schema = '%s' AND table_name = '%s'`, s.from, table))
+	for i := range found {
+		if strings.Contains(checked, "json_valid(`"+found[i].name+"`)") {
+			found[i].kind = "json"
 		}
-		found = append(found, c)
 	}
 	return found
 }
