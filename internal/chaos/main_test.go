@@ -62,7 +62,8 @@ func run(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// build makes the programs under test, with the race detector if this test has it.
+// build makes the programs under test. In the long form the worker has the race
+// detector if this test has it: with it everything takes some five times as long.
 func build() error {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
@@ -70,7 +71,7 @@ func build() error {
 	}
 	binaries.godwit, binaries.worker = filepath.Join(shelf, "godwit"), filepath.Join(shelf, "godwit-worker")
 	worker := []string{"build", "-o", binaries.worker}
-	if raceDetector {
+	if raceDetector && *rounds > 1 {
 		worker = append(worker, "-race")
 	}
 	if err := compile(root, append(worker, "./worker")...); err != nil {

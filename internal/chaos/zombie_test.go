@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
 
 	"godwit/internal/task"
 )
@@ -54,6 +55,47 @@ func TestAFrozenWorkerThatWakesUpWritesNothing(t *testing.T) {
 	})
 }
 
+// TestAWorkerFrozenInATransactionOfTheWholeMigrationIsOutwaited is about those
+// transactions that no shard's epoch fences: they hold locks that the successor
+// needs until the server gives up on them.
+func TestAWorkerFrozenInATransactionOfTheWholeMigrationIsOutwaited(t *testing.T) {
+	t.Parallel()
+	for _, place := range []string{"tables set aside", "table created", "cleaned up"} {
+		t.Run("frozen at "+place, func(t *testing.T) {
+			t.Parallel()
+			s := undoStage(t)
+			zombie := s.worker(place + ":1:stop")
+			m := s.start(append([]string{"keep_old: 0s"}, undoSpecs[0].lines...)...)
+			zombie.awaitFrozen()
+			s.worker()
+			m.succeeds()
+			await(t, limit, "the cleanup", func() bool { return m.describe().Status == enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED })
+			zombie.thaw()
+			awaitSuperseded(zombie)
+			s.arrived("pets")
+			m.adds("pets")
+			m.hasLetGo()
+			require.Zero(t, one[int](s, "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'godwit_old%'"), "what was kept is gone")
+		})
+	}
+	t.Run("frozen at undone", func(t *testing.T) {
+		t.Parallel()
+		s := undoStage(t)
+		before := s.snapshot()
+		zombie := s.worker("undone:1:stop")
+		m := s.start(undoSpecs[0].lines...)
+		m.succeeds()
+		m.ask("rollback")
+		zombie.awaitFrozen()
+		s.worker()
+		m.awaitState(task.RolledBack)
+		zombie.thaw()
+		awaitSuperseded(zombie)
+		require.Equal(t, before, s.snapshot())
+		m.hasLetGo()
+	})
+}
+
 // startSlowly starts a copy that takes some ten seconds.
 func startSlowly(s *stage) *migration {
 	s.t.Helper()
@@ -85,7 +127,7 @@ func takenOver(m *migration, zombie *worker) {
 }
 
 // superseded is what a worker says of an attempt that another one has taken over.
-var superseded = regexp.MustCompile(`another attempt has taken over|terminating connection due to administrator command|has written nothing more`)
+var superseded = regexp.MustCompile(`another attempt has taken over|terminating connection due to|has written nothing|workflow execution already completed`)
 
 func awaitSuperseded(zombie *worker) {
 	zombie.t.Helper()
