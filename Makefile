@@ -19,7 +19,7 @@ build: devserver ## bin/godwit, bin/godwit-worker, bin/godwit-devserver
 
 devserver:
 	@mkdir -p bin
-	@[ -x bin/godwit-devserver ] || echo "building the embedded Temporal server: two or three minutes, once"
+	@[ -x bin/godwit-devserver ] || echo "building the embedded Temporal server: a few minutes, once"
 	cd internal/devserver && $(GO) build -o ../../bin/godwit-devserver .
 
 deps: ## install the database servers that demo and tests start
