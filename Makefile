@@ -31,9 +31,13 @@ demo: build ## copy a shop database from MariaDB to PostgreSQL, with the Web UI
 
 test: build deps test-go ## the whole suite, on real servers
 
+# The random moments of the chaos tests: make test SEED=… repeats them.
+SEED ?= $(shell date +%s)
+
 test-go:
+	@echo "seed $(SEED)"
 	cd internal/devserver && $(GO) vet ./... && $(GO) test ./...
-	$(GO) test $(RACE) -p 2 -timeout 30m ./...
+	GODWIT_SEED=$(SEED) $(GO) test $(RACE) -p 2 -timeout 30m ./...
 
 lint: ## gofmt, vet, staticcheck, workflowcheck
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt would change: $$unformatted"; exit 1; }
@@ -42,6 +46,7 @@ lint: ## gofmt, vet, staticcheck, workflowcheck
 	$(GO) run $(WORKFLOWCHECK) ./workflows/...
 
 bench: build deps ## speed, as ratios to a raw pipe and to installed peers
+	@command -v pgloader >/dev/null || apt-get install -y pgloader || echo "pgloader is not installed: there will be no ratio to it"
 	$(GO) test -run '^$$' -bench 'Copy' -benchtime 1x -timeout 60m ./internal/bench/
 
 chaos: build deps ## long kill, freeze and restart tests

@@ -51,11 +51,9 @@ func phase[R any](ctx context.Context, a *Activities, in task.PhaseInput, name s
 	event := task.Event{What: name + " finished", Phase: in.Phase, Attempt: p.attempt, Duration: time.Since(began)}
 	if err != nil {
 		event.What, event.Error = name+" failed", p.classify(err)
-		if event.Error.Class == task.Internal {
-			event.Stack = string(debug.Stack())
-		}
+		event.Stack = fault.Stack(err)
 		if p.interrupted() {
-			event.What, event.Error = name+" interrupted", nil
+			event.What, event.Error, event.Stack = name+" interrupted", nil, ""
 		}
 	}
 	if noted := p.note(run, event); noted != nil && err == nil {

@@ -21,7 +21,7 @@ var (
 
 // atOnce is how many tests run at the same time: they mostly wait, for
 // heartbeats to be missed above all.
-const atOnce = 10
+const atOnce = 24
 
 // binaries are the programs under test.
 var binaries struct{ godwit, worker, devserver string }
@@ -46,6 +46,13 @@ func run(m *testing.M) (code int, err error) {
 		if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {
 			return 0, err
 		}
+	}
+	if text := os.Getenv("GODWIT_SEED"); *seedFlag == 0 && text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return 1, fmt.Errorf("GODWIT_SEED: %w", err)
+		}
+		*seedFlag = seed
 	}
 	if *seedFlag == 0 {
 		*seedFlag = uint64(time.Now().UnixNano())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"godwit/internal/fault"
 	"godwit/internal/ledger"
 	"godwit/internal/task"
 )
@@ -81,7 +82,7 @@ func (run *Run) attemptFailed(ctx context.Context, lease *ledger.Lease, cause er
 	}
 	if err == nil {
 		err = run.Ledger.Note(ctx, task.Event{What: "attempt failed", Phase: lease.Phase, Table: lease.Table, Shard: lease.No, Attempt: lease.Attempt,
-			Duration: took, Detail: lease.Label(), Error: failure})
+			Duration: took, Detail: lease.Label(), Error: failure, Stack: fault.Stack(cause)})
 	}
 	if err != nil {
 		return fmt.Errorf("%w (and the ledger could not be told: %v)", cause, err)
