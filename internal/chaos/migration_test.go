@@ -113,12 +113,6 @@ func (m *migration) rows() int64 {
 	return rows
 }
 
-// awaitRows waits until so many rows have been copied.
-func (m *migration) awaitRows(rows int64) {
-	m.t.Helper()
-	await(m.t, limit, fmt.Sprintf("%d rows to be copied", rows), func() bool { return m.rows() >= rows })
-}
-
 // awaitMoreRows waits until further rows have been copied since now.
 func (m *migration) awaitMoreRows() {
 	m.t.Helper()
