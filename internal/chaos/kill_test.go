@@ -21,10 +21,11 @@ func TestAWorkerThatIsKilledAtRandomMomentsLosesNothing(t *testing.T) {
 
 func killedAtRandom(t *testing.T) {
 	s, random := newStage(t, sturdyRig(t)), dice(t)
+	s.from = bigDatabase
 	w := s.worker()
 	// Slow enough to be there for all the kills, and in many shards.
 	m := s.start("tables: [orders, customers, items, journal]", "shards: {rows: 25000, parallel: 4}",
-		fmt.Sprintf("throttle: {rows_per_second: %d}", orderCount()/10))
+		fmt.Sprintf("throttle: {rows_per_second: %d}", bigCount()/10))
 	for range kills {
 		m.awaitMoreRows()
 		time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond) // the moment is what is random

@@ -21,7 +21,7 @@ var (
 
 // atOnce is how many tests run at the same time: they mostly wait, for
 // heartbeats to be missed above all.
-const atOnce = 24
+const atOnce = 16
 
 // binaries are the programs under test.
 var binaries struct{ godwit, worker, devserver string }

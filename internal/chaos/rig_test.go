@@ -74,7 +74,7 @@ func startRig(durable bool) (r *rig, err error) {
 	if r.temporal, err = startTemporal(ctx); err != nil {
 		return nil, err
 	}
-	options := sandbox.Options{Durable: durable, Databases: []string{sourceDatabase}, Settings: map[string]string{
+	options := sandbox.Options{Durable: durable, Databases: []string{sourceDatabase, bigDatabase}, Settings: map[string]string{
 		"max_connections": "500", "userstat": "ON", // reads are counted by table
 	}}
 	if r.source, err = sandbox.Start(ctx, sandbox.MariaDB, options); err != nil {
@@ -84,7 +84,10 @@ func startRig(durable bool) (r *rig, err error) {
 	if r.target, err = sandbox.Start(ctx, sandbox.Postgres, options); err != nil {
 		return nil, err
 	}
-	return r, seedShop(ctx, r.source)
+	if err := seedShop(ctx, r.source, sourceDatabase, orderCount()); err != nil || durable {
+		return r, err
+	}
+	return r, seedShop(ctx, r.source, bigDatabase, bigCount())
 }
 
 // mend starts what an earlier test has left dead.

@@ -155,13 +155,16 @@ func (s *stage) spec(lines ...string) string {
 	return file
 }
 
-// await waits until something has come about.
+// await waits until something has come about. It looks often at first and then
+// ever less, since all who wait share the servers.
 func await(t *testing.T, limit time.Duration, what string, come func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(limit); !come(); time.Sleep(25 * time.Millisecond) {
+	pause := 20 * time.Millisecond
+	for deadline := time.Now().Add(limit); !come(); time.Sleep(pause) {
 		if time.Now().After(deadline) {
 			require.Fail(t, "waited in vain for "+what, "for %s", limit)
 		}
+		pause = min(pause*5/4, 300*time.Millisecond)
 	}
 }
 

@@ -111,18 +111,20 @@ func (s *stage) undone(place, verb string, alive bool, lines []string) *migratio
 	var asked time.Time
 	await(s.t, limit, "the worker to know that the activity is to end", func() bool {
 		for _, pending := range m.describe().RawResponse.GetPendingActivities() {
-			if pending.GetState() != enumspb.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED {
+			switch {
+			case pending.GetActivityType().GetName() == task.RecordActivity, pending.GetActivityType().GetName() == task.RollbackActivity:
 				continue
-			}
-			if asked.IsZero() {
+			case pending.GetState() != enumspb.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED:
+				return false
+			case asked.IsZero():
 				asked = time.Now()
 			}
 			// It is told in the answer to a heartbeat.
-			if pending.GetLastHeartbeatTime().AsTime().After(asked) {
-				return true
+			if !pending.GetLastHeartbeatTime().AsTime().After(asked) {
+				return false
 			}
 		}
-		return false
+		return true
 	})
 	g.open()
 	return m
