@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/worker"
 )
 
-// histories are of real runs, also of earlier versions: migrations that are
+// histories are of runs on a real server, also of earlier versions: migrations that are
 // under way when a worker is replaced must go on with the new one.
 const histories = "../testdata/histories"
 
