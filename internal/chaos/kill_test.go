@@ -25,7 +25,7 @@ func killedAtRandom(t *testing.T) {
 	w := s.worker()
 	// Slow enough to be there for all the kills, and in many shards.
 	m := s.start("tables: [orders, customers, items, journal]", "shards: {rows: 25000, parallel: 4}",
-		fmt.Sprintf("throttle: {rows_per_second: %d}", bigCount()/40))
+		fmt.Sprintf("throttle: {rows_per_second: %d}", bigCount()/10))
 	for range kills {
 		m.awaitMoreRows()
 		time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond) // the moment is what is random
