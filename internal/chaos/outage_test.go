@@ -16,7 +16,7 @@ func TestAMigrationOutlivesAKilledTemporalServer(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, withOwnTemporal(t))
 	s.worker()
-	m := startSlowly(s)
+	m := startSlower(s, *rounds)
 	for range *rounds {
 		m.awaitMoreRows()
 		s.restartTemporal(2 * time.Second)
@@ -51,7 +51,7 @@ func TestAMigrationOutlivesDatabasesThatGoDown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fragileRig(t))
 	s.worker()
-	m := startSlowly(s)
+	m := startSlower(s, *rounds)
 	ctx := t.Context()
 	outages := []struct {
 		what string
@@ -88,7 +88,7 @@ func TestAMigrationOutlivesConnectionsThatAreDropped(t *testing.T) {
 	// A database of its own, so that no other test's sessions are dropped.
 	s.ownSource(fmt.Sprintf("CREATE TABLE orders LIKE %[1]s.orders; INSERT INTO orders SELECT * FROM %[1]s.orders; ANALYZE TABLE orders", sourceDatabase))
 	s.worker()
-	m := s.start("tables: [orders]", "shards: {rows: 10000, parallel: 4}", fmt.Sprintf("throttle: {rows_per_second: %d}", orderCount()/20))
+	m := s.start("tables: [orders]", "shards: {rows: 10000, parallel: 4}", fmt.Sprintf("throttle: {rows_per_second: %d}", orderCount()/(20**rounds)))
 	for range 10 * *rounds {
 		m.awaitMoreRows()
 		time.Sleep(time.Duration(random.IntN(500)) * time.Millisecond) // the moment is what is random

@@ -24,20 +24,28 @@ type temporalServer struct {
 	client  *cluster.Client
 }
 
+// startAttempts is how often another port is tried: one that was free can be
+// taken before the server has it.
+const startAttempts = 3
+
 func startTemporal(ctx context.Context) (*temporalServer, error) {
 	folder, err := os.MkdirTemp(shelf, "temporal-")
 	if err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
+	for attempt := 1; ; attempt++ {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		s := &temporalServer{folder: folder, port: listener.Addr().(*net.TCPAddr).Port}
+		if err := listener.Close(); err != nil {
+			return nil, err
+		}
+		if err = s.start(ctx); err == nil || s.process.Alive() || attempt == startAttempts {
+			return s, err
+		}
 	}
-	s := &temporalServer{folder: folder, port: listener.Addr().(*net.TCPAddr).Port}
-	if err := listener.Close(); err != nil {
-		return nil, err
-	}
-	return s, s.start(ctx)
 }
 
 // start starts it, also again after kill, with the same state on the same port.
@@ -53,9 +61,20 @@ func (s *temporalServer) start(ctx context.Context) error {
 	if s.process, err = process.Start(cmd, syscall.SIGKILL); err != nil {
 		return err
 	}
-	c, err := cluster.Dial(ctx, cluster.Options{Address: s.address(), Namespace: "default", Identity: "chaos", Patience: time.Minute})
+	ended := s.process.Done()
+	dialing, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-ended:
+			cancel()
+		case <-dialing.Done():
+		}
+	}()
+	c, err := cluster.Dial(dialing, cluster.Options{Address: s.address(), Namespace: "default", Identity: "chaos", Patience: time.Minute})
 	if err != nil {
-		return fmt.Errorf("the Temporal server does not come up: %w", err)
+		said, _ := os.ReadFile(log.Name()) // what there is of it
+		return fmt.Errorf("the Temporal server does not come up: %w\n%s", err, said)
 	}
 	if s.client != nil {
 		c.Close()

@@ -99,8 +99,14 @@ func TestAWorkerFrozenInATransactionOfTheWholeMigrationIsOutwaited(t *testing.T)
 // startSlowly starts a copy that takes some ten seconds.
 func startSlowly(s *stage) *migration {
 	s.t.Helper()
+	return startSlower(s, 1)
+}
+
+// startSlower starts one that takes so many times as long, for as many rounds.
+func startSlower(s *stage, times int) *migration {
+	s.t.Helper()
 	return s.start("tables: [orders, customers, items, journal]", "shards: {rows: 10000, parallel: 4}",
-		fmt.Sprintf("throttle: {rows_per_second: %d}", orderCount()/10))
+		fmt.Sprintf("throttle: {rows_per_second: %d}", orderCount()/(10*times)))
 }
 
 // takenOver starts a second worker and wakes the first one up in the middle of
