@@ -22,7 +22,7 @@ func (c *catalog) readForeignKeys(ctx context.Context) error {
 		}
 		if !onDelete.Valid || !onUpdate.Valid {
 			return fault.About(c.table.Name.String(), task.Config, "foreign key %s of %s cannot be read with the privileges of this user: GRANT REFERENCES ON %s TO it",
-				key.Name, c.table.Name, quoteName(c.table.Name))
+				key.Name, c.table.Name, QuoteName(c.table.Name))
 		}
 		key.OnDelete, key.OnUpdate = onDelete.String, onUpdate.String
 		all := c.table.ForeignKeys

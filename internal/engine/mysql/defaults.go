@@ -91,7 +91,7 @@ func (c *catalog) readExactDefaults(ctx context.Context) error {
 		into[i] = &shown[i]
 	}
 	// The outer join has a row when the table has none.
-	query := fmt.Sprintf("SELECT %s FROM (SELECT 1) AS one LEFT JOIN %s ON FALSE", strings.Join(list, ", "), quoteName(c.table.Name))
+	query := fmt.Sprintf("SELECT %s FROM (SELECT 1) AS one LEFT JOIN %s ON FALSE", strings.Join(list, ", "), QuoteName(c.table.Name))
 	if err := c.conn.QueryRowContext(ctx, query).Scan(into...); err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 func (s *Server) CheckRead(ctx context.Context, names []engine.Name) error {
 	var refused []engine.Name
 	for _, name := range names {
-		rows, err := s.db.QueryContext(ctx, "SELECT * FROM "+quoteName(name)+" LIMIT 0")
+		rows, err := s.db.QueryContext(ctx, "SELECT * FROM "+QuoteName(name)+" LIMIT 0")
 		if err == nil {
 			err = rows.Close()
 		}
@@ -48,7 +48,7 @@ func (s *Server) missingPrivilege(ctx context.Context, refused []engine.Name) er
 	var grants, list []string
 	for _, name := range refused {
 		list = append(list, name.String())
-		grants = append(grants, fmt.Sprintf("GRANT SELECT ON %s TO %s@%s;", quoteName(name), quoteText(account), quoteText(host)))
+		grants = append(grants, fmt.Sprintf("GRANT SELECT ON %s TO %s@%s;", QuoteName(name), quoteText(account), quoteText(host)))
 	}
 	return fault.About(refused[0].String(), task.Config, "user %s may not read %s: run %s",
 		user, strings.Join(list, ", "), strings.Join(grants, " "))

@@ -46,12 +46,12 @@ func (q query) text() (string, error) {
 	if len(q.exprs) == 0 {
 		return "", fault.About(t.Name.String(), task.Internal, "nothing is selected of %s", t.Name)
 	}
-	conditions, err := rangeConditions(t, q.within)
+	conditions, err := RangeConditions(t, "", q.within)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
-	b.WriteString("SELECT " + strings.Join(q.exprs, ", ") + " FROM " + quoteName(t.Name))
+	b.WriteString("SELECT " + strings.Join(q.exprs, ", ") + " FROM " + QuoteName(t.Name))
 	if len(conditions) > 0 || q.order != unordered {
 		b.WriteString(" FORCE INDEX (" + Quote(t.KeyName) + ")")
 	}

@@ -12,8 +12,8 @@ import (
 // Quote quotes an identifier.
 func Quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
-// quoteName quotes a table's name.
-func quoteName(n engine.Name) string {
+// QuoteName quotes a table's name.
+func QuoteName(n engine.Name) string {
 	if n.Schema == "" {
 		return Quote(n.Table)
 	}

@@ -9,13 +9,14 @@ import (
 	"godwit/internal/task"
 )
 
-// rangeConditions writes the conditions of a row in a range, none for every row.
+// RangeConditions writes the conditions of a row in a range, none for every row.
+// The columns are the alias's, where it is not empty.
 //
 // The server does not use an index for a comparison of rows, (a,b) > (x,y), so
 // it is written out. Whatever a bound means to the server, it means the same
 // in both conditions, one of which is the exact opposite of the other: no row
 // is in two ranges that meet at the bound, or in none.
-func rangeConditions(t *engine.Table, r engine.Range) ([]string, error) {
+func RangeConditions(t *engine.Table, alias string, r engine.Range) ([]string, error) {
 	var conditions []string
 	for _, bound := range []struct {
 		key          engine.Key
@@ -27,7 +28,7 @@ func rangeConditions(t *engine.Table, r engine.Range) ([]string, error) {
 		if len(bound.key) != len(t.Key) {
 			return nil, fault.About(t.Name.String(), task.Internal, "%s: the bound %s does not fit the key (%s)", t.Name, bound.key, strings.Join(t.Key, ", "))
 		}
-		parts, err := keyParts(t, bound.key)
+		parts, err := keyParts(t, alias, bound.key)
 		if err != nil {
 			return nil, err
 		}
@@ -46,19 +47,19 @@ type keyPart struct {
 }
 
 // keyParts pairs the values of a key, or of the beginning of one, with their columns.
-func keyParts(t *engine.Table, key engine.Key) ([]keyPart, error) {
+func keyParts(t *engine.Table, alias string, key engine.Key) ([]keyPart, error) {
+	prefix := ""
+	if alias != "" {
+		prefix = Quote(alias) + "."
+	}
 	parts := make([]keyPart, len(key))
 	for i, value := range key {
-		column := t.Column(t.Key[i])
-		if column == nil {
-			return nil, fault.About(t.Name.String(), task.Internal, "%s: the key column %s does not exist", t.Name, t.Key[i])
-		}
-		literal, err := keyLiteral(column.Type, value)
+		literal, err := Literal(t, t.Key[i], value)
 		if err != nil {
-			return nil, fault.About(t.Name.String(), task.Internal, "%s: the bound %s cannot be compared with column %s: %w", t.Name, key, column.Name, err)
+			return nil, err
 		}
-		parts[i] = keyPart{name: Quote(column.Name), literal: literal}
-		if column.Type.Base == "enum" && !parts[i].rank(column.Type.Values, value.Value) {
+		parts[i] = keyPart{name: prefix + Quote(t.Key[i]), literal: literal}
+		if column := t.Column(t.Key[i]); column.Type.Base == "enum" && !parts[i].rank(column.Type.Values, value.Value) {
 			return nil, fault.About(t.Name.String(), task.Internal, "%s: the bound %s is not a value of column %s", t.Name, key, column.Name)
 		}
 	}
@@ -116,6 +117,20 @@ func (p *keyPart) compare(operator string) string {
 		return "FALSE"
 	}
 	return p.name + " IN (" + strings.Join(list, ", ") + ")"
+}
+
+// Literal writes a key value of a column, for statements that a range has to be
+// written into.
+func Literal(t *engine.Table, column string, v engine.KeyValue) (string, error) {
+	c := t.Column(column)
+	if c == nil {
+		return "", fault.About(t.Name.String(), task.Internal, "%s: the key column %s does not exist", t.Name, column)
+	}
+	literal, err := keyLiteral(c.Type, v)
+	if err != nil {
+		return "", fault.About(t.Name.String(), task.Internal, "%s: the value %s cannot be compared with column %s: %w", t.Name, engine.Key{v}, column, err)
+	}
+	return literal, nil
 }
 
 // keyLiteral writes a key value as the literal that the server compares as it

@@ -138,14 +138,14 @@ func (s *splitter) points(ctx context.Context, r engine.Range, n int) ([]engine.
 	if same == len(first) {
 		return nil, nil
 	}
-	below, err := keyParts(s.table, last)
+	below, err := keyParts(s.table, "", last)
 	if err != nil {
 		return nil, err
 	}
 	var points []engine.Key
 	column := s.table.Column(s.table.Key[same])
 	for _, value := range interpolate(column.Type, first[same].Value, last[same].Value, n) {
-		at, err := keyParts(s.table, append(first[:same:same], engine.KeyValue{Kind: first[same].Kind, Value: value}))
+		at, err := keyParts(s.table, "", append(first[:same:same], engine.KeyValue{Kind: first[same].Kind, Value: value}))
 		if err != nil {
 			return nil, err
 		}

@@ -15,7 +15,7 @@ import (
 // put around it. What is wrong with it is a fault of class config.
 func (s *Server) CheckWhere(ctx context.Context, table engine.Name, where string) error {
 	var one int
-	err := s.db.QueryRowContext(ctx, "SELECT 1 FROM "+quoteName(table)+" WHERE FALSE AND ("+where+"\n) LIMIT 1").Scan(&one)
+	err := s.db.QueryRowContext(ctx, "SELECT 1 FROM "+QuoteName(table)+" WHERE FALSE AND ("+where+"\n) LIMIT 1").Scan(&one)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil

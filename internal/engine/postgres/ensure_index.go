@@ -91,7 +91,7 @@ func findIndex(ctx context.Context, on executor, schema, name string) (*foundInd
 func (s *Server) indexAsMade(ctx context.Context, table engine.Name, index engine.Index) (made *foundIndex, err error) {
 	err = s.withTwin(ctx, table, func(tx pgx.Tx, twin engine.Name) error {
 		index.Name = twin.Table + "_index"
-		for _, statement := range []string{"CREATE TABLE " + quoteName(twin) + " (LIKE " + quoteName(table) + ")", CreateIndex(twin, index)} {
+		for _, statement := range []string{"CREATE TABLE " + QuoteName(twin) + " (LIKE " + QuoteName(table) + ")", CreateIndex(twin, index)} {
 			if _, err := tx.Exec(ctx, statement); err != nil {
 				return err
 			}

@@ -50,7 +50,7 @@ func (s *Server) ReferredBy(ctx context.Context, table engine.Name) ([]engine.Na
 
 // DropConstraint writes the statement that removes a constraint, if it is there.
 func DropConstraint(table engine.Name, name string) string {
-	return "ALTER TABLE " + quoteName(table) + " DROP CONSTRAINT IF EXISTS " + Quote(name)
+	return "ALTER TABLE " + QuoteName(table) + " DROP CONSTRAINT IF EXISTS " + Quote(name)
 }
 
 // AddConstraint writes the statement that adds a constraint. With later, the
@@ -60,7 +60,7 @@ func AddConstraint(table engine.Name, c Constraint, later bool) string {
 	if later && !strings.HasSuffix(definition, notValid) {
 		definition += notValid
 	}
-	return "ALTER TABLE " + quoteName(table) + " ADD CONSTRAINT " + Quote(c.Name) + " " + definition
+	return "ALTER TABLE " + QuoteName(table) + " ADD CONSTRAINT " + Quote(c.Name) + " " + definition
 }
 
 // EnsureConstraint puts back a constraint that was removed for a while, and

@@ -122,7 +122,7 @@ var relationKinds = map[string]string{
 
 // HasRows reports whether a table has at least one row.
 func (s *Server) HasRows(ctx context.Context, name engine.Name) (has bool, err error) {
-	err = s.on.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+quoteName(name)+")").Scan(&has)
+	err = s.on.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+QuoteName(name)+")").Scan(&has)
 	return has, err
 }
 
@@ -135,7 +135,7 @@ const countedBytes = 8 << 20
 // the table the count of the last ANALYZE has to do.
 func (s *Server) estimateRows(ctx context.Context, t *engine.Table) (rows int64, err error) {
 	if t.Bytes <= countedBytes {
-		err = s.on.QueryRow(ctx, "SELECT count(*) FROM "+quoteName(t.Name)).Scan(&rows)
+		err = s.on.QueryRow(ctx, "SELECT count(*) FROM "+QuoteName(t.Name)).Scan(&rows)
 	} else {
 		rows, err = s.plannedRows(ctx, t.Name)
 	}
@@ -147,7 +147,7 @@ func (s *Server) estimateRows(ctx context.Context, t *engine.Table) (rows int64,
 
 func (s *Server) plannedRows(ctx context.Context, name engine.Name) (int64, error) {
 	var text string
-	if err := s.on.QueryRow(ctx, "EXPLAIN (FORMAT JSON) SELECT FROM "+quoteName(name)).Scan(&text); err != nil {
+	if err := s.on.QueryRow(ctx, "EXPLAIN (FORMAT JSON) SELECT FROM "+QuoteName(name)).Scan(&text); err != nil {
 		return 0, err
 	}
 	var plans []struct {

@@ -32,7 +32,7 @@ func (t *Tx) Load(ctx context.Context, table engine.Name, columns []string, r io
 }
 
 func copyInto(table engine.Name, columns []string) string {
-	return "COPY " + quoteName(table) + " (" + quoteList(columns) + ") FROM STDIN (FORMAT text, ENCODING 'UTF8')"
+	return "COPY " + QuoteName(table) + " (" + quoteList(columns) + ") FROM STDIN (FORMAT text, ENCODING 'UTF8')"
 }
 
 // refused reports whether the server itself found something wrong, as opposed

@@ -124,7 +124,7 @@ func (c *privilegeCheck) load(ctx context.Context, name engine.Name) {
 	}
 	if len(lacking) > 0 {
 		list := strings.Join(lacking, ", ")
-		c.lacks("no "+list+" on table "+name.String(), c.grant(list, quoteName(name)))
+		c.lacks("no "+list+" on table "+name.String(), c.grant(list, QuoteName(name)))
 	}
 	if policies {
 		c.lacks("row security of table "+name.String()+" applies to this user, and COPY cannot load under it", "ALTER ROLE "+Quote(c.user)+" BYPASSRLS")
@@ -164,7 +164,7 @@ func (c *privilegeCheck) own(ctx context.Context, name engine.Name) {
 	var member bool
 	if c.ask(ctx, `SELECT r.rolname, pg_has_role(c.relowner, 'USAGE') FROM pg_class c JOIN pg_roles r ON r.oid = c.relowner WHERE c.oid = $1`,
 		[]any{oid}, &owner, &member) && !member {
-		c.lacks("table "+name.String()+" belongs to "+owner, "GRANT "+Quote(owner)+" TO "+Quote(c.user)+", or ALTER TABLE "+quoteName(name)+" OWNER TO "+Quote(c.user))
+		c.lacks("table "+name.String()+" belongs to "+owner, "GRANT "+Quote(owner)+" TO "+Quote(c.user)+", or ALTER TABLE "+QuoteName(name)+" OWNER TO "+Quote(c.user))
 	}
 }
 
@@ -175,7 +175,7 @@ func (c *privilegeCheck) refer(ctx context.Context, name engine.Name) {
 	}
 	var may bool
 	if c.ask(ctx, `SELECT has_table_privilege($1::oid, 'REFERENCES')`, []any{oid}, &may) && !may {
-		c.lacks("no REFERENCES on table "+name.String(), c.grant("REFERENCES", quoteName(name)))
+		c.lacks("no REFERENCES on table "+name.String(), c.grant("REFERENCES", QuoteName(name)))
 	}
 }
 

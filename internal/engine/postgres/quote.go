@@ -21,8 +21,8 @@ func QuoteLiteral(text string) string {
 	return quoted
 }
 
-// quoteName writes a table's name with its schema.
-func quoteName(name engine.Name) string {
+// QuoteName writes a table's name with its schema.
+func QuoteName(name engine.Name) string {
 	if name.Schema == "" {
 		return Quote(name.Table)
 	}

@@ -23,7 +23,7 @@ type sequence struct {
 func ownedSequence(ctx context.Context, on executor, table engine.Name, column string) (*sequence, error) {
 	var name *string
 	err := on.QueryRow(ctx, `SELECT seq FROM pg_get_serial_sequence($1, $2) seq WHERE has_sequence_privilege(seq, 'SELECT')`,
-		quoteName(table), column).Scan(&name)
+		QuoteName(table), column).Scan(&name)
 	if noRows(err) || err == nil && name == nil {
 		return nil, nil
 	}
@@ -69,7 +69,7 @@ func (s *Server) SetSequence(ctx context.Context, table engine.Name, column stri
 		return fault.About(table.String(), task.Config, "the sequence of column %s of table %s counts downwards: set it by hand", column, table)
 	}
 	var highest *int64
-	if err := s.on.QueryRow(ctx, "SELECT ceil(max("+Quote(column)+")::numeric)::bigint FROM "+quoteName(table)).Scan(&highest); err != nil {
+	if err := s.on.QueryRow(ctx, "SELECT ceil(max("+Quote(column)+")::numeric)::bigint FROM "+QuoteName(table)).Scan(&highest); err != nil {
 		return fmt.Errorf("cannot read the highest %s of table %s: %w", column, table, err)
 	}
 	var last uint64 // the value to be regarded as given out
@@ -129,7 +129,7 @@ func RestoreSequence(q SequenceState) string {
 // Analyze refreshes the planner's statistics of a table. The server skips a
 // table whose owner the user is not, with no error.
 func (s *Server) Analyze(ctx context.Context, name engine.Name) error {
-	if _, err := s.on.Exec(ctx, "ANALYZE "+quoteName(name)); err != nil {
+	if _, err := s.on.Exec(ctx, "ANALYZE "+QuoteName(name)); err != nil {
 		return fmt.Errorf("cannot analyze table %s: %w", name, err)
 	}
 	return nil
