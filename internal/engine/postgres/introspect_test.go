@@ -118,44 +118,6 @@ func TestTypeModifiersAreRead(t *testing.T) {
 	}
 }
 
-func TestTheKeyIsOneThatTheServerComparesAsItIsOrdered(t *testing.T) {
-	s := open(t, "CREATE EXTENSION citext SCHEMA public")
-	for _, c := range []struct {
-		name, definition string
-		index            string
-		key              []string
-		problem          string
-	}{
-		{name: "primary key", definition: "a int, b int UNIQUE NOT NULL, PRIMARY KEY (b, a)", key: []string{"b", "a"}},
-		{name: "narrowest unique key", definition: "a int NOT NULL, b int NOT NULL, c int NOT NULL, UNIQUE (a, b), UNIQUE (c)", key: []string{"c"}},
-		{name: "nullable", definition: "a int UNIQUE", problem: "it has neither a primary key nor a unique key without NULLs"},
-		{name: "partial", definition: "a int NOT NULL", index: "CREATE UNIQUE INDEX i ON public.t (a) WHERE a > 0", problem: "it has neither"},
-		{name: "expression", definition: "a int NOT NULL", index: "CREATE UNIQUE INDEX i ON public.t ((a + 1))", problem: "it has neither"},
-		{name: "with included columns", definition: "a int NOT NULL, b int", index: "CREATE UNIQUE INDEX i ON public.t (a) INCLUDE (b)", key: []string{"a"}},
-		{name: "both orders", definition: "a int NOT NULL, b int NOT NULL", index: "CREATE UNIQUE INDEX i ON public.t (a, b DESC)", problem: "it has neither"},
-		{name: "deferrable", definition: "a int PRIMARY KEY DEFERRABLE", problem: "its key t_pkey is deferrable"},
-		{name: "another operator class", definition: "a text NOT NULL", index: "CREATE UNIQUE INDEX i ON public.t (a text_pattern_ops)", problem: "its key i is deferrable or has an order of its own"},
-		{name: "another collation", definition: `a text NOT NULL`, index: `CREATE UNIQUE INDEX i ON public.t (a COLLATE "POSIX")`, problem: "its key i"},
-		{name: "an extension's type", definition: "a public.citext PRIMARY KEY", problem: "its key t_pkey"},
-		{name: "an extension's type beside a good key", definition: "a public.citext PRIMARY KEY, b int NOT NULL UNIQUE", key: []string{"b"}},
-		{name: "none", definition: "a int", problem: "it has neither"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			execute(t, s, "DROP TABLE IF EXISTS public.t", "CREATE TABLE public.t ("+c.definition+")")
-			if c.index != "" {
-				execute(t, s, c.index)
-			}
-			got := table(t, s, "public.t")
-			require.Equal(t, c.key, got.Key)
-			if c.problem == "" {
-				require.Empty(t, got.KeyProblem)
-				return
-			}
-			require.Contains(t, got.KeyProblem, c.problem)
-		})
-	}
-}
-
 func TestAPartitionedTableIsOneTable(t *testing.T) {
 	s := open(t, "CREATE TABLE public.other (id int PRIMARY KEY)", "CREATE TABLE public.t (a int PRIMARY KEY, b int REFERENCES public.other) PARTITION BY RANGE (a)",
 		"CREATE TABLE public.t1 PARTITION OF public.t FOR VALUES FROM (0) TO (100)", "CREATE TABLE public.t2 PARTITION OF public.t FOR VALUES FROM (100) TO (200)",

@@ -25,7 +25,7 @@ const abortWait = 2 * time.Second
 // Stream reads rows on a session of its own, which it keeps until Close. The
 // context holds for the whole stream.
 func (s *Server) Stream(ctx context.Context, sel engine.Select) (engine.Stream, error) {
-	query, err := selectSQL(sel)
+	query, err := selection(sel).text()
 	if err != nil {
 		return nil, err
 	}

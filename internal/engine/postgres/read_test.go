@@ -153,8 +153,8 @@ func keyValue(base, text string) engine.KeyValue {
 func TestARangeOfACompositeKeyUsesItsIndex(t *testing.T) {
 	s := open(t, "CREATE TABLE public.t (a int, b varchar(10), c uuid, PRIMARY KEY (a, b, c))",
 		"INSERT INTO public.t SELECT n % 100, 'b' || n, md5(n::text)::uuid FROM generate_series(1, 20000) n", "ANALYZE public.t")
-	query, err := selectSQL(engine.Select{Table: table(t, s, "public.t"), Exprs: []string{"a"}, Ordered: true, Limit: 100, Range: engine.Range{
-		After: engine.Key{{Kind: engine.NumberKey, Value: "42"}, {Kind: engine.TextKey, Value: "b7"}, {Kind: engine.TextKey, Value: "00000000-0000-0000-0000-000000000000"}}}})
+	query, err := selection(engine.Select{Table: table(t, s, "public.t"), Exprs: []string{"a"}, Ordered: true, Limit: 100, Range: engine.Range{
+		After: engine.Key{{Kind: engine.NumberKey, Value: "42"}, {Kind: engine.TextKey, Value: "b7"}, {Kind: engine.TextKey, Value: "00000000-0000-0000-0000-000000000000"}}}}).text()
 	require.NoError(t, err)
 	rows, err := s.Query(t.Context(), "EXPLAIN "+query)
 	require.NoError(t, err)
