@@ -29,6 +29,7 @@ type Activities struct {
 	connections *connection.Registry
 	kinds       map[task.Kind]kind.Kind
 	owner       string
+	governors   governors
 
 	mu      sync.Mutex
 	ledgers map[string]*ledger.Store // by connection
@@ -37,7 +38,8 @@ type Activities struct {
 // New returns the activities of a worker. The owner is its name in the audit
 // trail.
 func New(connections *connection.Registry, kinds map[task.Kind]kind.Kind, owner string) *Activities {
-	return &Activities{connections: connections, kinds: kinds, owner: owner, ledgers: map[string]*ledger.Store{}}
+	return &Activities{connections: connections, kinds: kinds, owner: owner, ledgers: map[string]*ledger.Store{},
+		governors: governors{byID: map[string]*governed{}}}
 }
 
 // store opens the ledger of a connection once. Nobody waits for a ledger that

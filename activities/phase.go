@@ -45,6 +45,11 @@ func phase[R any](ctx context.Context, a *Activities, in task.PhaseInput, name s
 	if err := run.Ledger.Note(p.ctx, task.Event{What: name + " started", Phase: in.Phase, Attempt: p.attempt, Detail: in.Reason}); err != nil {
 		return none, p.report(err)
 	}
+	done, err := a.governors.share(p.ctx, run, in.Phase, 0)
+	if err != nil {
+		return none, p.report(err)
+	}
+	defer done()
 	log := logger(ctx, in.Ref, in.Phase)
 	log.Info(name + " started")
 	result, err := guarded(p.ctx, k, run, call)
@@ -81,6 +86,12 @@ func shard(ctx context.Context, a *Activities, in task.ShardInput, call step[tas
 		return task.ShardResult{}, p.report(err)
 	}
 	p.attach(run)
+	done, err := a.governors.share(p.ctx, run, in.Phase, in.Shard)
+	if err != nil {
+		return task.ShardResult{}, p.report(err)
+	}
+	defer done()
+	p.held(run.Throttle)
 	began := time.Now()
 	log := log.With(logger(ctx, in.Ref, in.Phase), "shard", in.Shard)
 	result, err := guarded(p.ctx, k, run, call)

@@ -14,6 +14,7 @@ import (
 	"godwit/internal/fault"
 	"godwit/internal/kind"
 	"godwit/internal/task"
+	"godwit/internal/throttle"
 )
 
 const (
@@ -40,7 +41,8 @@ type pulse struct {
 	watchdog bool
 	attempt  int
 
-	run     *kind.Run // nil until it is attached
+	run     *kind.Run       // nil until it is attached
+	share   *throttle.Share // nil when nothing holds the work back
 	mu      sync.Mutex
 	last    task.Heartbeat
 	moved   time.Time
@@ -73,8 +75,15 @@ func (p *pulse) beat(h task.Heartbeat) {
 		metrics.Counter("godwit_rows").Inc(rows)
 		metrics.Counter("godwit_bytes").Inc(max(0, h.Bytes-p.last.Bytes))
 	}
-	h.Attempt, h.At = p.attempt, time.Now().UTC()
+	h.Attempt, h.At, h.Holding = p.attempt, time.Now().UTC(), p.last.Holding
 	p.last, p.moved = h, time.Now()
+}
+
+// held makes the heartbeat tell what holds the work back.
+func (p *pulse) held(share *throttle.Share) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.share = share
 }
 
 // touch says that the work goes on.
@@ -129,9 +138,14 @@ func (p *pulse) watch() {
 
 func (p *pulse) tick() {
 	p.mu.Lock()
+	if p.share != nil {
+		if p.last.Holding = p.share.Holding(); p.last.Holding != "" {
+			p.moved = time.Now() // a shard that is held is not stuck
+		}
+	}
 	last, still := p.last, time.Since(p.moved)
 	p.mu.Unlock()
-	if p.watchdog && still > stuckAfter && last.Holding == "" {
+	if p.watchdog && still > stuckAfter {
 		p.cancel(fault.New(task.Transient, "no progress for %s: the attempt is given up", stuckAfter))
 		return
 	}

@@ -16,6 +16,7 @@ import (
 	"godwit/internal/ledger"
 	"godwit/internal/spec"
 	"godwit/internal/task"
+	"godwit/internal/throttle"
 )
 
 // Kind does the phases of one kind of migration.
@@ -68,6 +69,8 @@ type Run struct {
 	// Stop is closed when the worker is stopping: end after the current chunk
 	// with an error of class stopping.
 	Stop <-chan struct{}
+	// Throttle holds the work back; it is set once the migration is planned.
+	Throttle *throttle.Share
 }
 
 // Stopped reports whether somebody has asked this call to end.

@@ -10,6 +10,9 @@ func (OnFailure) Choices() []string { return texts(Hold, Rollback) }
 func (OnTimeout) Choices() []string { return texts(TimeoutRetry, TimeoutFail, TimeoutRollback) }
 
 // Choices are the valid values.
+func (Reaction) Choices() []string { return texts(ThenHold, ThenStop) }
+
+// Choices are the valid values.
 func (CopyMode) Choices() []string { return texts(Offline) }
 
 // Choices are the valid values.

@@ -14,6 +14,7 @@ import (
 // prefixes are how the fields of the schema's parts begin in docs/spec.md.
 var prefixes = map[string]string{
 	"copy": "", "Timeouts": "timeouts.", "Retry": "retry.", "Throttle": "throttle.", "Verify": "verify.",
+	"LogGrowth": "throttle.max_log_growth.", "FreeDisk": "throttle.min_free_disk.", "QueryGuard": "throttle.query.",
 	"TableSpec": "tables[].", "Shards": "shards.", "CopyCutover": "cutover.",
 }
 

@@ -17,14 +17,6 @@ func (TableSpec) Later() []string { return []string{"columns"} }
 // Later are the fields of later versions.
 func (Verify) Later() []string { return []string{"repair"} }
 
-// Later are the fields of later versions.
-func (Throttle) Later() []string {
-	return []string{
-		"bytes_per_second", "http", "max_active", "max_commit_latency", "max_io_waits", "max_lag",
-		"max_log_growth", "max_transaction_age", "min_free_disk", "query", "replicas",
-	}
-}
-
 // Later are the values of later versions.
 func (CopyMode) Later() []string { return []string{"live"} }
 

@@ -20,7 +20,7 @@ import (
 
 // typeFiles are the files whose comments are the descriptions in the schema.
 //
-//go:embed spec.go copy.go
+//go:embed spec.go copy.go throttle.go
 var typeFiles embed.FS
 
 // JSONSchema is the JSON Schema (draft 2020-12) of a spec file.
@@ -84,6 +84,8 @@ func (k slot) scalar(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", Const: k.kind}
 	case Duration:
 		return &jsonschema.Schema{Type: "string", Pattern: durationPattern}
+	case Size:
+		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string", Pattern: sizePattern}, {Type: "integer", Minimum: "0"}}}
 	case document.Chooser:
 		s := &jsonschema.Schema{Type: "string"}
 		for _, choice := range v.Choices() {

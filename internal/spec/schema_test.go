@@ -45,7 +45,7 @@ func TestTheSchemaRefusesWhatParseRefuses(t *testing.T) {
 	for _, more := range []string{
 		"tabels: [a]", "priority: 6", "priority: high", "mode: live", "tables: []", "tables: [{to: a}]", "tables: ['']",
 		"cutover: {timeout: 30}", "cutover: {timeout: soon}", "shards: {rows: 9}", "shards: {parallel: 65}",
-		"verify: {mode: sum}", "notify: {}", "retry: {attempts: 0}", "throttle: {max_lag: 2s}",
+		"verify: {mode: sum}", "notify: {}", "retry: {attempts: 0}", "throttle: {max_lag: 2}", "throttle: fast", "throttle: {max_log_growth: {then: stop}}",
 	} {
 		require.Error(t, schema.Validate(yamlValue(t, good+more+"\n")), more)
 		_, err := Parse("s.yaml", []byte(good+more+"\n"))

@@ -88,15 +88,6 @@ type Retry struct {
 	MaxDelay Duration `json:"max_delay" jsonschema:"default=5m"`
 }
 
-// Throttle limits what a migration takes from the databases.
-type Throttle struct {
-	// RowsPerSecond over all shards together; by default, and with 0, there is no limit.
-	RowsPerSecond int64 `json:"rows_per_second,omitempty" jsonschema:"minimum=0"`
-	// Parallel is how many shards run at once. It wins over shards.parallel,
-	// which decides by default.
-	Parallel int `json:"parallel,omitempty" jsonschema:"minimum=1,maximum=64"`
-}
-
 // Verify says how the result is compared with the source.
 type Verify struct {
 	// Mode is how much is looked at: checksum (count and digest of every row's

@@ -44,6 +44,7 @@ func (c *Common) check() (found document.Mistakes) {
 	if c.Retry.MaxDelay < c.Retry.Delay {
 		found.Add("retry.delay", "%s is longer than retry.max_delay, %s", c.Retry.Delay, c.Retry.MaxDelay)
 	}
+	c.Throttle.check(&found)
 	return found
 }
 

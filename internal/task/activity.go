@@ -166,13 +166,6 @@ type RecordInput struct {
 	Throttle *ThrottleSettings `json:"throttle,omitempty"`
 }
 
-// ThrottleSettings are the limits that an operator can change at run time. A
-// nil field is left as it is; 0 rows per second means no limit.
-type ThrottleSettings struct {
-	RowsPerSecond *int64 `json:"rows_per_second,omitempty"`
-	Parallel      *int   `json:"parallel,omitempty"`
-}
-
 // InquiryInput asks the worker for one thing; exactly one field is set.
 type InquiryInput struct {
 	Plan   *PlanInput   `json:"plan,omitempty"`

@@ -1,89 +1,88 @@
-// Package throttle holds work back so that the databases keep serving their
-// applications.
-//
-// It promises that waiting ends at once when the context does. What is to be
-// limited, and by how much, is the spec's and the operator's to say.
 package throttle
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 )
 
-// Rate limits rows per second. The limit can be changed while it is used.
+// step is the longest that a wait goes without looking around: at a limit that
+// was changed, at a stop that was asked for.
+const step = 250 * time.Millisecond
+
+// Rate limits how many units per second pass. The limit can be changed while it
+// is used: those who wait go by the new one at once. Nothing is saved up: what
+// was not used in the past lets nothing through faster later.
 type Rate struct {
-	mu      sync.Mutex
-	limiter *rate.Limiter
-	limit   float64 // rows per second, 0 for none
+	mu     sync.Mutex
+	limit  float64 // units per second, 0 for none
+	asked  float64 // units that were asked for, ever
+	passed float64 // units of them that have passed
+	at     time.Time
 }
 
-// NewRate returns a Rate of so many rows per second; 0 for no limit.
-func NewRate(limit float64) *Rate {
-	r := &Rate{limiter: rate.NewLimiter(rate.Inf, 0)}
-	r.Set(limit)
-	return r
-}
+// NewRate returns a Rate of so many units per second; 0 for no limit.
+func NewRate(limit float64) *Rate { return &Rate{limit: limit, at: time.Now()} }
 
-// Set changes the limit, in rows per second; 0 for no limit.
+// Set changes the limit, in units per second; 0 for no limit.
 func (r *Rate) Set(limit float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if limit == r.limit {
-		return
-	}
-	r.limit = limit
-	if limit <= 0 {
-		r.limiter.SetLimit(rate.Inf)
-		return
-	}
-	r.limiter.SetBurst(max(1, int(limit)))
-	r.limiter.SetLimit(rate.Limit(limit))
-	// Nothing has been saved up: many shards in a row would add it up.
-	r.limiter.AllowN(time.Now(), r.limiter.Burst())
+	r.advance()
+	r.limit = max(limit, 0)
 }
 
-// Chunk cuts a number of rows down to what the limit lets through in about a
-// second, so that the work flows instead of coming in gushes.
-func (r *Rate) Chunk(rows int64) int64 {
+// Limit is the limit in force, 0 for none.
+func (r *Rate) Limit() float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.limit <= 0 {
-		return rows
-	}
-	return max(1, min(rows, int64(r.limit)))
+	return r.limit
 }
 
-// Reason says what is being waited for; empty without a limit.
-func (r *Rate) Reason() string {
+// advance lets through what the time since it was called last is worth.
+func (r *Rate) advance() {
+	now := time.Now()
+	r.passed = min(r.asked, r.passed+now.Sub(r.at).Seconds()*r.limit)
+	if r.limit <= 0 {
+		r.passed = r.asked
+	}
+	r.at = now
+}
+
+// Ask takes a place in the queue for so many units. They have passed when Left
+// of the place is 0. One who does not wait for it leaves a debt, which those
+// who ask later wait for.
+func (r *Rate) Ask(units float64) (place float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.limit <= 0 {
-		return ""
-	}
-	return fmt.Sprintf("rows_per_second: this shard's part is %.0f", r.limit)
+	r.advance()
+	r.asked += units
+	return r.asked
 }
 
-// Wait blocks until so many rows may be worked on.
-func (r *Rate) Wait(ctx context.Context, rows int64) error {
-	for rows > 0 {
-		r.mu.Lock()
-		if r.limit <= 0 {
-			r.mu.Unlock()
-			return ctx.Err()
+// Left is how long a place has to wait yet, at the limit in force.
+func (r *Rate) Left(place float64) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.advance()
+	if r.passed >= place || r.limit <= 0 {
+		return 0
+	}
+	return time.Duration((place - r.passed) / r.limit * float64(time.Second))
+}
+
+// Wait blocks until so many units may pass.
+func (r *Rate) Wait(ctx context.Context, units float64) error {
+	place := r.Ask(units)
+	for {
+		left := r.Left(place)
+		if left <= 0 {
+			return context.Cause(ctx)
 		}
-		step := min(rows, int64(r.limiter.Burst()))
-		wait := r.limiter.ReserveN(time.Now(), int(step)).Delay()
-		r.mu.Unlock()
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(wait):
+		case <-time.After(min(left, step)):
 		}
-		rows -= step
 	}
-	return nil
 }

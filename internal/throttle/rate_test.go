@@ -22,8 +22,6 @@ func TestWithoutALimitNothingWaits(t *testing.T) {
 	began := time.Now()
 	require.NoError(t, r.Wait(context.Background(), 1<<40))
 	require.Less(t, time.Since(began), 100*time.Millisecond)
-	require.EqualValues(t, 50_000, r.Chunk(50_000))
-	require.Empty(t, r.Reason())
 }
 
 func TestAnEndedContextEndsTheWait(t *testing.T) {
@@ -33,10 +31,22 @@ func TestAnEndedContextEndsTheWait(t *testing.T) {
 	require.ErrorIs(t, r.Wait(ctx, 100), context.DeadlineExceeded)
 }
 
-func TestChunksAreCutToASecondsWorth(t *testing.T) {
-	r := NewRate(200)
-	require.EqualValues(t, 200, r.Chunk(50_000))
-	require.EqualValues(t, 100, r.Chunk(100))
-	r.Set(0)
-	require.EqualValues(t, 50_000, r.Chunk(50_000))
+func TestALimitThatIsRaisedShortensAWaitThatHasBegun(t *testing.T) {
+	r := NewRate(1)
+	time.AfterFunc(50*time.Millisecond, func() { r.Set(1e6) })
+	began := time.Now()
+	require.NoError(t, r.Wait(context.Background(), 1000))
+	require.Less(t, time.Since(began), 2*step)
+	r.Set(1)
+	time.AfterFunc(50*time.Millisecond, func() { r.Set(0) })
+	require.NoError(t, r.Wait(context.Background(), 1000))
+	require.Less(t, time.Since(began), 4*step)
+}
+
+func TestWhatWasNotWaitedForIsWaitedForByTheNext(t *testing.T) {
+	r := NewRate(1000)
+	r.Ask(300)
+	began := time.Now()
+	require.NoError(t, r.Wait(context.Background(), 0))
+	require.Greater(t, time.Since(began), 280*time.Millisecond)
 }

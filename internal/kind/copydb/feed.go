@@ -35,7 +35,7 @@ type feed struct {
 	item   *item
 	bounds engine.Range // what is left of the shard
 	sizer  *shard.Sizer
-	rate   *throttle.Rate
+	hold   *throttle.Share
 	stop   <-chan struct{}
 	touch  func() // says that the work goes on
 
@@ -59,8 +59,8 @@ type chunk struct {
 	last   bool // the shard ends with it
 }
 
-func newFeed(src source, it *item, bounds engine.Range, sizer *shard.Sizer, rate *throttle.Rate, run *kind.Run) *feed {
-	f := &feed{source: src, item: it, bounds: bounds, sizer: sizer, rate: rate, stop: run.Stop, touch: run.Touch,
+func newFeed(src source, it *item, bounds engine.Range, sizer *shard.Sizer, run *kind.Run) *feed {
+	f := &feed{source: src, item: it, bounds: bounds, sizer: sizer, hold: run.Throttle, stop: run.Stop, touch: run.Touch,
 		full: make(chan block, blocks), free: make(chan []byte, blocks), bytes: semaphore.NewWeighted(budget)}
 	for range blocks {
 		f.free <- nil // made when it is needed: a small table needs few
@@ -89,9 +89,10 @@ func (f *feed) run(ctx context.Context) {
 			err = f.read(ctx, c)
 			hook.At("chunk read")
 		}
-		if err == nil && c.last && f.keyed() {
-			// How many rows the last chunk has is only known now.
-			err = f.rate.Wait(ctx, c.rows)
+		if err == nil && f.keyed() {
+			// How many bytes it has is only known now, and how many rows the last
+			// chunk has: what comes next waits for them.
+			f.owe(c)
 		}
 		if err != nil {
 			f.send(ctx, block{err: err})
@@ -108,15 +109,27 @@ func (f *feed) run(ctx context.Context) {
 func (f *feed) next(ctx context.Context) (*chunk, error) {
 	c := &chunk{bounds: f.bounds, last: true}
 	if !f.keyed() {
-		return c, nil
+		return c, f.hold.Wait(ctx, 0, 0)
 	}
-	rows := f.rate.Chunk(f.sizer.Rows())
+	rows := f.hold.Chunk(f.sizer.Rows())
 	until, found, err := f.source.Bound(ctx, f.selection(f.bounds), rows)
-	if err != nil || !found {
-		return c, err
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return c, f.hold.Wait(ctx, 0, 0)
 	}
 	c.bounds.Until, c.last = until, false
-	return c, f.rate.Wait(ctx, rows)
+	return c, f.hold.Wait(ctx, rows, 0)
+}
+
+// owe tells the throttle of what next did not know of a chunk.
+func (f *feed) owe(c *chunk) {
+	rows := int64(0)
+	if c.last {
+		rows = c.rows
+	}
+	f.hold.Owe(rows, c.bytes)
 }
 
 // keyed reports whether the table can be read in chunks.
@@ -137,7 +150,7 @@ func (f *feed) read(ctx context.Context, c *chunk) error {
 	if err != nil {
 		return err
 	}
-	var waited int64 // rows that the rate has let through
+	var waited chunk // rows and bytes that the throttle has let through
 	for {
 		raw, err := stream.Next()
 		if err == io.EOF { //nolint:errorlint // a wrapped one is a broken connection
@@ -159,10 +172,10 @@ func (f *feed) read(ctx context.Context, c *chunk) error {
 			return err
 		}
 		if !f.keyed() {
-			if err := f.rate.Wait(ctx, c.rows-waited); err != nil {
+			if err := f.hold.Pace(ctx, c.rows-waited.rows, c.bytes-waited.bytes); err != nil {
 				return err
 			}
-			waited = c.rows
+			waited = *c
 		}
 		if buffer, err = f.buffer(ctx); err != nil {
 			return err

@@ -17,11 +17,7 @@ import (
 	"godwit/internal/ledger"
 	"godwit/internal/shard"
 	"godwit/internal/task"
-	"godwit/internal/throttle"
 )
-
-// settingsAge is how old the throttle settings may get that a shard works by.
-const settingsAge = time.Second
 
 // TransformShard copies one shard, chunk by chunk, from its checkpoint on.
 func (c *Copy) TransformShard(ctx context.Context, run *kind.Run, in task.ShardInput) (task.ShardResult, error) {
@@ -56,7 +52,7 @@ func (c *Copy) TransformShard(ctx context.Context, run *kind.Run, in task.ShardI
 		}
 		hook.At("shard claimed")
 		w := &shardCopy{run: run, dbs: dbs, item: it, lease: lease, conn: conn,
-			sizer: shard.NewSizer(shard.DefaultLimits.For(it.Source.Rows, it.Source.Bytes)), rate: throttle.NewRate(0), began: time.Now()}
+			sizer: shard.NewSizer(shard.DefaultLimits.For(it.Source.Rows, it.Source.Bytes)), began: time.Now()}
 		return w.do(ctx)
 	})
 	sound = err == nil
@@ -78,29 +74,24 @@ func unchanged(ctx context.Context, from source, it *item) error {
 
 // shardCopy is one attempt at one shard.
 type shardCopy struct {
-	run      *kind.Run
-	dbs      *databases
-	item     *item
-	lease    *ledger.Lease
-	conn     *postgres.Conn
-	sizer    *shard.Sizer
-	rate     *throttle.Rate
-	settings time.Time // when the throttle settings were read
-	began    time.Time
-	rows     int64 // copied by this attempt
+	run   *kind.Run
+	dbs   *databases
+	item  *item
+	lease *ledger.Lease
+	conn  *postgres.Conn
+	sizer *shard.Sizer
+	began time.Time
+	rows  int64 // copied by this attempt
 }
 
 func (w *shardCopy) do(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if err := w.readSettings(ctx); err != nil {
-		return err
-	}
 	left := w.lease.Range
 	if w.lease.Checkpoint != nil {
 		left.After = w.lease.Checkpoint
 	}
-	f := newFeed(w.dbs.from, w.item, left, w.sizer, w.rate, w.run)
+	f := newFeed(w.dbs.from, w.item, left, w.sizer, w.run)
 	go f.run(ctx)
 	w.beat(0)
 	r := &chunkReader{ctx: ctx, feed: f}
@@ -117,9 +108,6 @@ func (w *shardCopy) do(ctx context.Context) error {
 		}
 		if r.end.last {
 			return nil
-		}
-		if err := w.readSettings(ctx); err != nil {
-			return err
 		}
 	}
 }
@@ -145,9 +133,11 @@ func (w *shardCopy) write(ctx context.Context, r *chunkReader) error {
 		return err
 	}
 	hook.At("before commit")
+	commit := time.Now()
 	if err := tx.Commit(ctx); err != nil {
 		return err
 	}
+	w.run.Throttle.Committed(time.Since(commit))
 	hook.At("after commit")
 	w.lease.Committed(p)
 	w.rows += p.Rows
@@ -156,28 +146,9 @@ func (w *shardCopy) write(ctx context.Context, r *chunkReader) error {
 	return nil
 }
 
-// readSettings takes over what an operator has changed.
-func (w *shardCopy) readSettings(ctx context.Context) error {
-	if time.Since(w.settings) < settingsAge {
-		return nil
-	}
-	set, running, err := w.run.Ledger.Throttle(ctx, task.Transform)
-	if err != nil {
-		return err
-	}
-	limit := w.run.Spec.Throttle.RowsPerSecond
-	if set != nil && set.RowsPerSecond != nil {
-		limit = *set.RowsPerSecond
-	}
-	// The limit is the migration's: the shards at work share it.
-	w.rate.Set(float64(limit) / float64(max(1, running)))
-	w.settings = time.Now()
-	return nil
-}
-
 func (w *shardCopy) beat(chunkRows int64) {
 	h := task.Heartbeat{Phase: task.Transform, Table: w.lease.Label(), Shard: w.lease.No, Rows: w.lease.Rows, RowsTotal: max(w.lease.RowsEstimate, w.lease.Rows),
-		Bytes: w.lease.Bytes, ChunkRows: chunkRows, Holding: w.rate.Reason()}
+		Bytes: w.lease.Bytes, ChunkRows: chunkRows}
 	if w.lease.Checkpoint != nil {
 		h.Checkpoint = shortKey(w.lease.Checkpoint)
 	}

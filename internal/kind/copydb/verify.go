@@ -140,6 +140,9 @@ func (c *Copy) VerifyShard(ctx context.Context, run *kind.Run, in task.ShardInpu
 		return task.ShardResult{}, err
 	}
 	return run.Attempt(ctx, in, "", func(lease *ledger.Lease) error {
+		if err := run.Throttle.Wait(ctx, 0, 0); err != nil {
+			return err
+		}
 		it, err := find(items, lease.Table)
 		if err != nil {
 			return err

@@ -1,0 +1,113 @@
+package spec
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+
+	"github.com/invopop/jsonschema"
+
+	"godwit/internal/document"
+)
+
+// SetText reads the word that stands for no throttle at all.
+func (t *Throttle) SetText(text string) error {
+	if text != "none" {
+		return fmt.Errorf("%q is not a throttle: give limits and guards, or none", text)
+	}
+	*t = Throttle{}
+	return nil
+}
+
+// SetText reads a budget that holds.
+func (g *LogGrowth) SetText(text string) error {
+	size, err := ParseSize(text)
+	*g = LogGrowth{Bytes: size}
+	return err
+}
+
+// UnmarshalJSON reads a throttle in either form.
+func (t *Throttle) UnmarshalJSON(data []byte) error {
+	var word string
+	if json.Unmarshal(data, &word) == nil {
+		return t.SetText(word)
+	}
+	return readStrictly(data, t)
+}
+
+// UnmarshalJSON reads a budget in either form.
+func (g *LogGrowth) UnmarshalJSON(data []byte) error {
+	var size string
+	if json.Unmarshal(data, &size) == nil {
+		return g.SetText(size)
+	}
+	return readStrictly(data, g)
+}
+
+func readStrictly(data []byte, target any) error {
+	root, err := document.ReadJSON(data)
+	if err != nil {
+		return err
+	}
+	return root.Decode(target).Err()
+}
+
+// JSONSchemaExtend adds the short form to the schema.
+func (Throttle) JSONSchemaExtend(s *jsonschema.Schema) {
+	mapping := *s
+	mapping.Description = ""
+	*s = jsonschema.Schema{Description: s.Description, OneOf: []*jsonschema.Schema{{Type: "string", Const: "none"}, &mapping}}
+}
+
+// JSONSchemaExtend adds the short form to the schema.
+func (LogGrowth) JSONSchemaExtend(s *jsonschema.Schema) {
+	mapping := *s
+	mapping.Description = ""
+	*s = jsonschema.Schema{Description: s.Description, OneOf: []*jsonschema.Schema{{Type: "string", Pattern: sizePattern}, &mapping}}
+}
+
+// check finds what is inconsistent in a throttle.
+func (t *Throttle) check(found *document.Mistakes) {
+	for i, name := range t.Replicas {
+		checkConnection(found, document.Item("throttle.replicas", i), name)
+		if name == "" {
+			found.Add(document.Item("throttle.replicas", i), "is empty: name a connection")
+		}
+	}
+	if len(t.Replicas) > 0 && t.MaxLag == 0 {
+		found.Add("throttle.replicas", "are watched for nothing: give max_lag, too")
+	}
+	if disk := t.MinFreeDisk; disk != nil {
+		if places := count(disk.Path, disk.Query, disk.URL); places != 1 {
+			found.Add("throttle.min_free_disk", "%d places are given to look at, and must be exactly one of path, query and url", places)
+		}
+		checkAddress(found, "throttle.min_free_disk.url", disk.URL)
+	}
+	if t.Query != nil {
+		checkConnection(found, "throttle.query.connection", t.Query.Connection)
+	}
+	checkAddress(found, "throttle.http", t.HTTP)
+}
+
+func count(texts ...string) (set int) {
+	for _, text := range texts {
+		if text != "" {
+			set++
+		}
+	}
+	return set
+}
+
+// checkAddress does not repeat what it refuses: there may be a password in it.
+func checkAddress(found *document.Mistakes, field, address string) {
+	if address == "" {
+		return
+	}
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		found.Add(field, "must be an address that begins with http:// or https://")
+	case u.User != nil:
+		found.Add(field, "must not have a user or a password in it: a spec is not a place for secrets")
+	}
+}
