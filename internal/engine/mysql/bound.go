@@ -28,6 +28,12 @@ func (s *Server) Bound(ctx context.Context, sel engine.Select, rows int64) (key 
 	return key, found, nil
 }
 
+// First returns the key of the first row of the selection's range; found is
+// false when the range has no row. A Where is not looked at.
+func (s *Server) First(ctx context.Context, sel engine.Select) (key engine.Key, found bool, err error) {
+	return s.Bound(ctx, sel, 1)
+}
+
 // seek returns the key of the first row of a query, whose Exprs it sets.
 func (s *Server) seek(ctx context.Context, q query) (engine.Key, bool, error) {
 	t := q.table
