@@ -102,13 +102,15 @@ func (d *decoder) value(n *Node, path string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
 		if short, ok := v.Addr().Interface().(Shorthand); ok && n.Shape == Text {
-			if err := short.SetText(n.Text); err != nil {
-				d.fail(n, path, "%v", err)
-			}
+			d.short(n, path, short)
 			return
 		}
 		d.structs(n, path, v)
 	case reflect.Slice:
+		if short, ok := v.Addr().Interface().(Shorthand); ok && n.Shape == Text {
+			d.short(n, path, short)
+			return
+		}
 		d.list(n, path, v)
 	case reflect.Map:
 		d.mapping(n, path, v)
@@ -124,6 +126,12 @@ func (d *decoder) value(n *Node, path string, v reflect.Value) {
 		v.SetBool(n.Text == "true")
 	default:
 		panic("document: cannot read a " + v.Type().String()) // a struct is part of the program
+	}
+}
+
+func (d *decoder) short(n *Node, path string, v Shorthand) {
+	if err := v.SetText(n.Text); err != nil {
+		d.fail(n, path, "%v", err)
 	}
 }
 

@@ -71,7 +71,7 @@ type Postponer interface {
 	Later() []string
 }
 
-// Shorthand is a struct that may also be written as a single text.
+// Shorthand is a struct or a list that may also be written as a single text.
 type Shorthand interface {
 	// SetText fills the struct from the text.
 	SetText(text string) error

@@ -44,6 +44,17 @@ type DB interface {
 	WithLock(ctx context.Context, name string, f func(ctx context.Context) error) error
 }
 
+// Session is one server session for the caller alone, for work that goes on
+// over many transactions.
+type Session interface {
+	// ID names the session for KillSession.
+	ID() string
+	Begin(ctx context.Context) (Tx, error)
+	// Release gives the session back; Destroy closes it, whatever it is doing.
+	Release()
+	Destroy()
+}
+
 // Dialect names the SQL dialect of an engine.
 type Dialect string
 

@@ -27,6 +27,9 @@ func (CutoverMode) Choices() []string { return texts(AutoCutover, ManualCutover)
 // Choices are the valid values.
 func (SourceAfter) Choices() []string { return texts(LeaveSource) }
 
+// Choices are the valid values.
+func (RowBackup) Choices() []string { return texts(BackupRows, NoBackup) }
+
 func texts[T ~string](values ...T) []string {
 	list := make([]string, len(values))
 	for i, v := range values {

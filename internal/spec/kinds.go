@@ -11,6 +11,7 @@ import (
 // kinds are the kinds of migration that there are specs for.
 var kinds = []slot{
 	slotOf(task.Copy, func(s *Spec) **CopySpec { return &s.Copy }),
+	slotOf(task.Backfill, func(s *Spec) **BackfillSpec { return &s.Backfill }),
 }
 
 // part is what a kind adds to Common.

@@ -25,12 +25,13 @@ import (
 // the part of its kind. Exactly the part that belongs to Kind is set.
 type Spec struct {
 	Common
-	Copy *CopySpec
+	Copy     *CopySpec
+	Backfill *BackfillSpec
 }
 
 // Common is what every kind of migration accepts.
 type Common struct {
-	// Kind is the kind of migration: copy.
+	// Kind is the kind of migration: copy or backfill.
 	Kind task.Kind `json:"kind" jsonschema:"required"`
 	// Name is shown in lists; by default it is made from what is migrated,
 	// like "legacy → warehouse".
