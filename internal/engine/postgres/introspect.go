@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -146,20 +145,9 @@ func (s *Server) estimateRows(ctx context.Context, t *engine.Table) (rows int64,
 }
 
 func (s *Server) plannedRows(ctx context.Context, name engine.Name) (int64, error) {
-	var text string
-	if err := s.on.QueryRow(ctx, "EXPLAIN (FORMAT JSON) SELECT FROM "+QuoteName(name)).Scan(&text); err != nil {
+	plans, err := s.plans(ctx, "", "SELECT FROM "+QuoteName(name))
+	if err != nil || len(plans) == 0 {
 		return 0, err
 	}
-	var plans []struct {
-		Plan struct {
-			Rows float64 `json:"Plan Rows"`
-		} `json:"Plan"`
-	}
-	if err := json.Unmarshal([]byte(text), &plans); err != nil {
-		return 0, fmt.Errorf("the plan %q is not understood: %w", text, err)
-	}
-	if len(plans) != 1 {
-		return 0, fmt.Errorf("the plan %q is not understood", text)
-	}
-	return int64(plans[0].Plan.Rows), nil
+	return int64(plans[0].Rows), nil
 }

@@ -45,13 +45,7 @@ func (s *Server) CheckWrite(ctx context.Context, w Write) error {
 	for _, name := range w.Refer {
 		c.refer(ctx, name)
 	}
-	if c.err != nil {
-		return fmt.Errorf("cannot check the privileges of user %s: %w", c.user, c.err)
-	}
-	if len(c.missing) > 0 {
-		return fault.New(task.Config, "user %s of database %s cannot do what is needed: %s", c.user, c.database, strings.Join(c.missing, "; "))
-	}
-	return nil
+	return c.verdict()
 }
 
 // privilegeCheck collects what is missing; after an error it does nothing more.
@@ -60,6 +54,17 @@ type privilegeCheck struct {
 	user, database string
 	missing        []string
 	err            error
+}
+
+// verdict is the error that names everything that is missing.
+func (c *privilegeCheck) verdict() error {
+	if c.err != nil {
+		return fmt.Errorf("cannot check the privileges of user %s: %w", c.user, c.err)
+	}
+	if len(c.missing) > 0 {
+		return fault.New(task.Config, "user %s of database %s cannot do what is needed: %s", c.user, c.database, strings.Join(c.missing, "; "))
+	}
+	return nil
 }
 
 func (c *privilegeCheck) ask(ctx context.Context, query string, args []any, dest ...any) bool {
@@ -116,20 +121,25 @@ func (c *privilegeCheck) load(ctx context.Context, name engine.Name) {
 	if !ok {
 		return
 	}
+	if c.privileges(ctx, oid, name, loadPrivileges) {
+		c.lacks("row security of table "+name.String()+" applies to this user, and COPY cannot load under it", "ALTER ROLE "+Quote(c.user)+" BYPASSRLS")
+	}
+	c.sequences(ctx, oid, name)
+}
+
+// privileges checks those on a table, and reports whether row security stands
+// in the user's way.
+func (c *privilegeCheck) privileges(ctx context.Context, oid uint32, name engine.Name, needed []string) (secured bool) {
 	var lacking []string
-	var policies bool
 	if !c.ask(ctx, `SELECT ARRAY(SELECT p FROM unnest($2::text[]) WITH ORDINALITY u (p, n) WHERE NOT has_table_privilege($1::oid, p) ORDER BY n), row_security_active($1::oid)`,
-		[]any{oid, loadPrivileges}, &lacking, &policies) {
-		return
+		[]any{oid, needed}, &lacking, &secured) {
+		return false
 	}
 	if len(lacking) > 0 {
 		list := strings.Join(lacking, ", ")
 		c.lacks("no "+list+" on table "+name.String(), c.grant(list, QuoteName(name)))
 	}
-	if policies {
-		c.lacks("row security of table "+name.String()+" applies to this user, and COPY cannot load under it", "ALTER ROLE "+Quote(c.user)+" BYPASSRLS")
-	}
-	c.sequences(ctx, oid, name)
+	return secured
 }
 
 // sequences checks those that SetSequence has to read and set.

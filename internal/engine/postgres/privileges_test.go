@@ -83,3 +83,51 @@ func TestADatabaseThatOnlyReadsIsRefused(t *testing.T) {
 func TestATableThatIsNotThereCannotBeLoaded(t *testing.T) {
 	require.ErrorIs(t, open(t).CheckWrite(t.Context(), Write{Load: []engine.Name{tableT}}), engine.ErrNoTable)
 }
+
+func TestWhatChangingRowsTakesIsNamedAtOnce(t *testing.T) {
+	s := open(t, "CREATE SCHEMA shop", "CREATE TABLE shop.t (id int PRIMARY KEY, n int)", "INSERT INTO shop.t VALUES (1, 1)", "ALTER TABLE shop.t ENABLE ROW LEVEL SECURITY")
+	role := newRole(t, "")
+	weak := connect(t, value[string](t, s, "SELECT current_database()"), role)
+	name, me := engine.ParseName("shop.t"), `"`+role+`"`
+	require.NoError(t, s.CheckRewrite(t.Context(), name, true), "a superuser may do anything")
+
+	err := weak.CheckRewrite(t.Context(), name, false)
+	require.Equal(t, task.Config, fault.Of(err).Class)
+	for _, want := range []string{
+		`no USAGE on schema shop: GRANT USAGE ON SCHEMA "shop" TO ` + me,
+		`no SELECT, UPDATE on table shop.t: GRANT SELECT, UPDATE ON "shop"."t" TO ` + me,
+		`row security of table shop.t applies to this user, who would change some of the rows only: ALTER ROLE ` + me + ` BYPASSRLS`,
+		`schema godwit does not exist and cannot be made: GRANT CREATE ON DATABASE`,
+	} {
+		require.ErrorContains(t, err, want)
+	}
+	for _, statement := range grants.FindAllStringSubmatch(err.Error(), -1) {
+		execute(t, s, statement[1])
+	}
+	require.NoError(t, weak.CheckRewrite(t.Context(), name, true))
+	execute(t, weak, "UPDATE shop.t SET n = 2")
+
+	require.NoError(t, s.EnsureSchema(t.Context(), "godwit"))
+	require.ErrorContains(t, weak.CheckRewrite(t.Context(), name, false), "tables cannot be made in schema godwit", "there is no ledger in it yet")
+	execute(t, s, "CREATE TABLE godwit.schema_version (version int)")
+	require.ErrorContains(t, weak.CheckRewrite(t.Context(), name, false), `needed: no USAGE on schema godwit: GRANT USAGE ON SCHEMA "godwit" TO `+me)
+	execute(t, s, "GRANT USAGE ON SCHEMA godwit TO "+me)
+	require.NoError(t, weak.CheckRewrite(t.Context(), name, false))
+	require.ErrorContains(t, weak.CheckRewrite(t.Context(), name, true), "tables cannot be made in schema godwit", "old values need a table")
+	require.ErrorIs(t, weak.CheckRewrite(t.Context(), engine.ParseName("shop.missing"), false), engine.ErrNoTable)
+}
+
+func TestOnlyTablesOfThisServerAreChangedTogetherWithTheLedger(t *testing.T) {
+	s := open(t, "CREATE TABLE public.t (a int)", "CREATE VIEW public.v AS SELECT a FROM public.t", "CREATE EXTENSION postgres_fdw SCHEMA public",
+		"CREATE SERVER elsewhere FOREIGN DATA WRAPPER postgres_fdw", "CREATE FOREIGN TABLE public.f (a int) SERVER elsewhere",
+		"CREATE TABLE public.parts (a int) PARTITION BY RANGE (a)", "CREATE TABLE public.p1 PARTITION OF public.parts FOR VALUES FROM (0) TO (9)")
+	require.NoError(t, s.Transactional(t.Context(), tableT))
+	require.NoError(t, s.Transactional(t.Context(), engine.ParseName("public.parts")))
+	execute(t, s, "CREATE FOREIGN TABLE public.p2 PARTITION OF public.parts FOR VALUES FROM (9) TO (99) SERVER elsewhere")
+	for name, says := range map[string]string{"public.v": "is a view, not a table", "public.f": "is a foreign table, not a table", "public.missing": "no such table",
+		"public.parts": "has rows on another server, in public.p2"} {
+		err := s.Transactional(t.Context(), engine.ParseName(name))
+		require.ErrorContains(t, err, says)
+		require.Equal(t, task.Config, fault.Of(err).Class)
+	}
+}
