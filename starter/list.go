@@ -25,9 +25,11 @@ func newListCommand(a *app) *cobra.Command {
 		GroupID: groupLook,
 		Short:   "List migrations, newest first",
 		Long: `List migrations, newest first: those that run, and those that have ended for as
-long as Temporal remembers them. A ! marks those that need an operator.`,
+long as Temporal remembers them. A ! marks those that need an operator. PENDING
+3/97 is the third of 97 that wait for the same connection (see godwit capacity).`,
 		Example: `  godwit list
   godwit list --state running,retrying,paused
+  godwit list --pending
   godwit list --state failed --target warehouse -o json | jq -r '.[].id'`,
 		Args: nothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -49,6 +51,7 @@ long as Temporal remembers them. A ! marks those that need an operator.`,
 	f.StringVar(&kind, "kind", "", "`kind` of migration: "+strings.Join(names(task.Kinds), ", "))
 	f.StringVar(&filter.Target, "target", "", "`name` of what is written to")
 	f.IntVar(&filter.Limit, "limit", 20, "`number` of migrations to show")
+	f.BoolVar(&filter.Pending, "pending", false, "only those that wait for a place, the next one first")
 	f.BoolVar(&all, "all", false, "show all of them, whatever --limit says")
 	complete(cmd, "state", names(task.States)...)
 	complete(cmd, "kind", names(task.Kinds)...)

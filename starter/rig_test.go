@@ -15,8 +15,10 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 
+	"godwit/activities"
 	"godwit/internal/cluster"
 	"godwit/internal/cluster/clustertest"
+	"godwit/internal/connection"
 	"godwit/internal/task"
 	"godwit/workflows"
 )
@@ -74,6 +76,10 @@ type rig struct {
 	worker worker.Worker
 	stop   func()
 
+	// connections are the environment that defines them; of those that are
+	// not there, the limits are unknown.
+	connections []string
+
 	shards  int
 	gate    chan struct{} // closed: shards get through
 	keepFor time.Duration
@@ -102,6 +108,9 @@ func newRigOn(t *testing.T, s *clustertest.Server) *rig {
 
 func (r *rig) startWorker() {
 	c := r.server.Dial()
+	connections, err := connection.Load("", r.connections)
+	require.NoError(r.t, err)
+	capacity := activities.New(connections, nil, "rig")
 	r.worker = worker.New(c.Client, r.queue, worker.Options{MaxHeartbeatThrottleInterval: 100 * time.Millisecond})
 	workflows.Register(r.worker)
 	for name, function := range map[string]any{
@@ -109,6 +118,7 @@ func (r *rig) startWorker() {
 		task.PrepareTransformActivity: r.prepare, task.TransformShardActivity: r.transform, task.FinishTransformActivity: r.finish,
 		task.PrepareVerifyActivity: r.prepare, task.VerifyShardActivity: r.verify, task.FinishVerifyActivity: r.verified,
 		task.CutoverActivity: r.cutover, task.CleanupActivity: r.phase, task.RollbackActivity: r.phase, task.TendActivity: r.tend,
+		task.ClaimPlaceActivity: capacity.ClaimPlace, task.SurveyPlacesActivity: capacity.SurveyPlaces,
 		task.RecordActivity: r.record, task.PlanActivity: r.plan, task.EventsActivity: r.readEvents, task.LedgerStatusActivity: r.ledgerStatus,
 	} {
 		r.worker.RegisterActivityWithOptions(function, activity.RegisterOptions{Name: name})

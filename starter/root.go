@@ -27,7 +27,7 @@ const (
 // verbs are the commands, in the order in which help lists them.
 var verbs = []func(*app) *cobra.Command{
 	newRunCommand, newCopyCommand, newPlanCommand, newDemoCommand,
-	newListCommand, newStatusCommand, newWatchCommand, newWaitCommand, newEventsCommand,
+	newListCommand, newCapacityCommand, newStatusCommand, newWatchCommand, newWaitCommand, newEventsCommand,
 	newPauseCommand, newResumeCommand, newThrottleCommand, newCutoverCommand, newRetryCommand,
 	newCancelCommand, newRollbackCommand, newCleanupCommand,
 	newSetupCommand, newSchemaCommand, newVersionCommand,

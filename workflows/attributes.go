@@ -33,18 +33,23 @@ type shown struct {
 // publish shows how the migration stands to everybody who looks: in the search
 // attributes, and on the page in the Web UI.
 func (m *migration) publish() {
+	m.balance()
 	m.derive()
 	m.st.Percent = m.percent()
 	m.showAttributes()
 	workflow.SetCurrentDetails(m.life, m.details())
 }
 
-// derive finds the state of a migration that is at work: RETRYING while anything
-// waits for another try.
+// derive finds the state of a migration that is at work: PENDING while it waits
+// for a place, RETRYING while anything waits for another try.
 func (m *migration) derive() {
 	switch m.st.State {
 	case task.Pending, task.Running, task.Retrying:
 	default:
+		return
+	}
+	if m.queued {
+		m.st.State = task.Pending
 		return
 	}
 	m.st.State = task.Running
@@ -63,7 +68,7 @@ func (m *migration) derive() {
 	switch {
 	case failure != nil && !brief && m.st.Recorded != task.Retrying:
 		m.record("retrying", failure.Message, failure)
-	case failure == nil && m.st.Recorded == task.Retrying:
+	case failure == nil && (m.st.Recorded == task.Retrying || m.st.Recorded == task.Pending):
 		m.record("running", "", nil)
 	}
 }

@@ -26,6 +26,7 @@ func (w *world) next() *world {
 	n := newWorld(w.t)
 	require.NoError(w.t, converter.GetDefaultDataConverter().FromPayloads(handover.Input, &n.in))
 	n.done, n.plan, n.cut, n.troubles, n.transform, n.verify = w.done, w.plan, w.cut, w.troubles, w.transform, w.verify
+	n.doorman = w.doorman
 	n.env.SetStartTime(w.env.Now())
 	n.spec = w.spec
 	return n

@@ -106,7 +106,8 @@ func TestEverythingThatCanBeSentIsDescribed(t *testing.T) {
 		}
 	})
 	w.run()
-	require.ElementsMatch(t, []string{"status", "pause", "resume", "cancel", "cutover", "rollback", "retry", "skip", "throttle", "cleanup"}, described)
+	require.ElementsMatch(t, []string{"status", "pause", "resume", "cancel", "cutover", "rollback", "retry", "skip", "throttle", "cleanup",
+		task.GrantSignal, task.AnnounceSignal}, described)
 }
 
 func TestSearchAttributesChangeOnlyWithThePhaseTheStateAndFivePercent(t *testing.T) {

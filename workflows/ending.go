@@ -54,6 +54,7 @@ func (m *migration) succeeded() {
 		detail = "what a rollback needs is kept until " + moment(*st.KeptUntil)
 	}
 	m.record("success", detail, nil)
+	m.unseat()
 	late := ""
 	if st.Pause != nil {
 		st.Pause, st.Recheck, late = nil, false, verbPause
@@ -89,6 +90,9 @@ func (m *migration) hold(failure *task.Failure) {
 func (m *migration) undo() (task.Status, error) {
 	e := m.st.Ending
 	m.undoing = true
+	if !m.st.Seat.Held { // a rollback waits for no place
+		m.unseat()
+	}
 	m.st.State, m.st.Error = task.Running, e.Cause
 	m.st.Queue, m.st.Lost = nil, nil
 	m.record("rollback begins", e.why(), e.Cause)
@@ -148,6 +152,7 @@ func (m *migration) close(state task.State, event, detail string, failure *task.
 	if event != "done" {
 		m.record(event, detail, failure)
 	}
+	m.unseat()
 	m.publish()
 	m.settle()
 	m.publish()
@@ -181,8 +186,8 @@ func (m *migration) continueAsNew() (task.Status, error) {
 	return m.status(), workflow.NewContinueAsNewError(m.life, task.MigrationWorkflow, next)
 }
 
-// settle waits until the ledger has been told everything, every update has its
-// answer and every signal that arrived has been acted on.
+// settle waits until ledger and Capacity have been told everything, every update
+// has its answer and every signal that arrived has been acted on.
 func (m *migration) settle() {
 	for {
 		// A coroutine that is begun now runs after all the others, so that
@@ -190,7 +195,7 @@ func (m *migration) settle() {
 		passed := false
 		workflow.GoNamed(m.life, "settle", func(workflow.Context) { passed = true })
 		_ = workflow.Await(m.life, func() bool {
-			return passed && m.recorder.idle() && workflow.AllHandlersFinished(m.life)
+			return passed && m.recorder.idle() && m.informing == 0 && workflow.AllHandlersFinished(m.life)
 		})
 		if !m.drain() {
 			return

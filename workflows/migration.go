@@ -54,6 +54,8 @@ type migration struct {
 	settings settings
 	ref      task.Ref
 	runID    string
+	chain    string // the first of the runs that continue each other as new
+	queue    string // the task queue
 	st       *state
 	// life is the context of the main coroutine. It outlives Temporal's cancel
 	// request, which is a wish like the cancel signal, so that there is one way to end.
@@ -80,6 +82,12 @@ type migration struct {
 	// doing says in words which of a phase's activities runs.
 	doing  string
 	window *window
+	// counted says that the migration takes part in the sharing of connections,
+	// queued that it waits for a place, and informing how many claims are on
+	// their way to Capacity.
+	counted   bool
+	queued    bool
+	informing int
 	// reached is the percentage when the last window was through. Only those
 	// who look need it, so it is not carried on.
 	reached  float64
@@ -92,6 +100,7 @@ func newMigration(ctx workflow.Context, in MigrationInput, settings settings) *m
 	life, _ := workflow.NewDisconnectedContext(ctx)
 	m := &migration{
 		in: in, settings: settings, life: life, st: in.Carried, runID: info.WorkflowExecution.RunID,
+		chain: info.FirstRunID, queue: info.TaskQueueName, counted: countsIn(ctx),
 		ref: task.Ref{ID: info.WorkflowExecution.ID, Kind: settings.Kind, Ledger: in.Ledger},
 	}
 	if m.st == nil {
@@ -124,8 +133,11 @@ func (m *migration) perform(p phase) error {
 		if err := m.ready(); err != nil {
 			return err
 		}
-		m.st.enter(p.name, workflow.Now(m.life))
-		err := m.attempt(p)
+		err := m.admit(p)
+		if err == nil {
+			m.st.enter(p.name, workflow.Now(m.life))
+			err = m.attempt(p)
+		}
 		if errors.Is(err, errInterrupted) && m.overdue != nil && m.st.Ending == nil {
 			err = m.overran()
 		}
@@ -162,6 +174,9 @@ func (m *migration) attempt(p phase) error {
 			return err
 		}
 	}
+	if err := m.acquire(scope); err != nil {
+		return err
+	}
 	return m.timed(scope, p.name, p.do)
 }
 
@@ -178,6 +193,7 @@ func (m *migration) ready() error {
 			m.resumed()
 			return nil
 		}
+		m.unseat()
 		m.paused()
 		m.await(m.life, func() bool { return m.st.Pause == nil || m.st.Ending != nil })
 	}

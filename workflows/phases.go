@@ -105,6 +105,9 @@ func (m *migration) awaitApproval(ctx workflow.Context) error {
 	if !m.settings.manualCutover() {
 		return nil
 	}
+	if m.st.Approved == nil {
+		m.unseat()
+	}
 	m.awaiting = true
 	defer func() { m.awaiting = false }()
 	for m.st.Approved == nil {

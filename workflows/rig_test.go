@@ -20,6 +20,8 @@ import (
 	"go.temporal.io/sdk/worker"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"godwit/activities"
+	"godwit/internal/connection"
 	"godwit/internal/spec"
 	"godwit/internal/task"
 )
@@ -58,6 +60,9 @@ func newRig(t *testing.T, c client.Client, id string) *rig {
 		t: t, c: c, id: id, queue: id, spec: s, shards: 3, in: MigrationInput{Ledger: "warehouse", Target: "warehouse"},
 		gates: map[string]chan struct{}{}, broken: map[int]task.Class{}, done: map[string]int{}, begun: map[string]int{},
 	}
+	connections, err := connection.Load("", nil)
+	require.NoError(t, err)
+	capacity := activities.New(connections, nil, "rig")
 	w := worker.New(c, r.queue, worker.Options{MaxHeartbeatThrottleInterval: 50 * time.Millisecond, WorkerStopTimeout: time.Second})
 	Register(w)
 	for name, f := range map[string]any{
@@ -65,6 +70,7 @@ func newRig(t *testing.T, c client.Client, id string) *rig {
 		task.PrepareTransformActivity: r.prepare, task.TransformShardActivity: r.shard, task.FinishTransformActivity: r.finish,
 		task.PrepareVerifyActivity: r.prepare, task.VerifyShardActivity: r.shard, task.FinishVerifyActivity: r.verified,
 		task.TendActivity: r.tended, task.CutoverActivity: r.cutover, task.CleanupActivity: r.phase, task.RollbackActivity: r.phase,
+		task.ClaimPlaceActivity: capacity.ClaimPlace, task.SurveyPlacesActivity: capacity.SurveyPlaces,
 		task.RecordActivity: func(context.Context, task.RecordInput) error { return nil },
 	} {
 		w.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})

@@ -40,6 +40,9 @@ var scenarios = []struct {
 	{"a cancel that comes too late leaves the cut-over alone", cancelledTooLate, "late-cancel"},
 	{"a limit restarts the phase", restartedByALimit, "restarted"},
 	{"what is kept is rolled back", rolledBackAfterTheCutover, "kept"},
+	{"a migration waits for a place", waitsForAPlace, "waited"},
+	{"a terminated capacity comes back with those who wait", capacityTerminated, ""},
+	{"a terminated capacity comes back with those who run", capacityTerminatedUnderHolders, ""},
 	{"sixty-four shards make a short history", makesAShortHistory, ""},
 }
 

@@ -15,7 +15,10 @@ type settings struct {
 	spec.Common
 	raw json.RawMessage
 	own struct {
-		Shards struct {
+		Source   string `json:"source"` // names of connections, which kind uses which
+		Target   string `json:"target"`
+		Database string `json:"database"`
+		Shards   struct {
 			Parallel int `json:"parallel"`
 		} `json:"shards"`
 		Cutover struct {

@@ -9,23 +9,30 @@ import (
 	"godwit/internal/task"
 )
 
-// signal is a signal that the migration understands. Its input is a
-// task.Request, but whatever comes is taken: somebody in a hurry in the Web UI
+// signal is a signal that the migration understands. What an operator sends is
+// a task.Request, but whatever comes is taken: somebody in a hurry in the Web UI
 // must be understood.
 type signal struct {
 	name        string
 	description string
 	channel     workflow.ReceiveChannel
-	act         func(task.Request)
+	take        func(converter.RawValue)
+}
+
+// requested lets an input be read as leniently as can be.
+func requested(act func(task.Request)) func(converter.RawValue) {
+	return func(raw converter.RawValue) { act(readRequest(raw)) }
 }
 
 // listen registers everything that can be asked of a migration. It comes before
 // the first thing that blocks, so that nothing is asked in vain.
 func (m *migration) listen(ctx workflow.Context) error {
 	m.signals = []signal{
-		{name: task.PauseSignal, act: m.pause, description: `Stop after the chunks that are being worked on, until "resume". Input: none, or {"reason": "…"}.`},
-		{name: task.ResumeSignal, act: m.resume, description: `Go on after "pause". Input: none, or {"reason": "…"}.`},
-		{name: task.CancelSignal, act: m.cancel, description: `End the migration and undo what it did. Input: none, or {"reason": "…"}.`},
+		{name: task.PauseSignal, take: requested(m.pause), description: `Stop after the chunks that are being worked on, until "resume". Input: none, or {"reason": "…"}.`},
+		{name: task.ResumeSignal, take: requested(m.resume), description: `Go on after "pause". Input: none, or {"reason": "…"}.`},
+		{name: task.CancelSignal, take: requested(m.cancel), description: `End the migration and undo what it did. Input: none, or {"reason": "…"}.`},
+		{name: task.GrantSignal, take: m.granted, description: "From the Capacity workflow: how many shards may run at once."},
+		{name: task.AnnounceSignal, take: m.announce, description: "From a worker, for the Capacity workflow: tell it again what is held."},
 	}
 	err := workflow.SetQueryHandlerWithOptions(ctx, task.StatusQuery, func() (task.Status, error) { return m.status(), nil },
 		workflow.QueryHandlerOptions{Description: "How the migration stands: what `godwit status -o json` prints."})
@@ -44,7 +51,7 @@ func (m *migration) listen(ctx workflow.Context) error {
 				if !s.channel.Receive(ctx, &raw) {
 					return
 				}
-				s.act(readRequest(raw))
+				s.take(raw)
 			}
 		})
 	}
@@ -61,7 +68,7 @@ func (m *migration) drain() (found bool) {
 	for _, s := range m.signals {
 		var raw converter.RawValue
 		for s.channel.ReceiveAsync(&raw) {
-			s.act(readRequest(raw))
+			s.take(raw)
 			raw, found = converter.RawValue{}, true
 		}
 	}

@@ -57,6 +57,7 @@ type state struct {
 	// Notes are what was ignored or could not be done, the last ones.
 	Notes []note `json:"notes,omitempty"`
 
+	Seat     seat       `json:"seat,omitzero"`      // place among those that use the same connections
 	Shown    shown      `json:"shown,omitzero"`     // search attributes as they are
 	Recorded task.State `json:"recorded,omitempty"` // state as the ledger was told last
 	Runs     int        `json:"runs,omitempty"`     // runs before this one

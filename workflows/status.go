@@ -108,6 +108,8 @@ func (m *migration) waitingFor() string {
 		return ""
 	case st.State == task.Paused && st.Pause != nil:
 		return fmt.Sprintf("an operator: `godwit resume %s`; paused%s", id, asked(*st.Pause))
+	case m.queued:
+		return "capacity of " + m.connections() + "; `godwit capacity` shows who is before it"
 	case m.waits != nil:
 		return fmt.Sprintf("the next try at %s: %s; %s", moment(m.waits.Until), m.waits.What, m.waits.Failure.Message)
 	case m.held != nil:

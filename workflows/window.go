@@ -84,7 +84,10 @@ func kept(list []waiting, keep func(waiting) bool) []waiting {
 	return slices.DeleteFunc(list, func(s waiting) bool { return !keep(s) })
 }
 
-func (w *window) limit() int {
+func (w *window) limit() int { return w.m.allowed(w.wanted()) }
+
+// wanted is how many shards are to run at once, as spec and operator have it.
+func (w *window) wanted() int {
 	if p := w.m.st.Limits.Parallel; p != nil {
 		return *p
 	}

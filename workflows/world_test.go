@@ -51,6 +51,7 @@ type world struct {
 	flights  map[string]*flight // by activity id, the last of each
 	most     int                // shards at once, at the most
 	running  int
+	doorman  doorman
 
 	status task.Status
 	err    error
@@ -190,6 +191,7 @@ func (w *world) register() {
 		w.records = append(w.records, in)
 		return struct{}{}, nil
 	})
+	w.open()
 	w.env.OnUpsertTypedSearchAttributes(mock.Anything).Run(func(mock.Arguments) { w.upserts++ }).Return(nil).Maybe()
 }
 

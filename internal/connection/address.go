@@ -58,6 +58,8 @@ var urlParameters = map[string]func(p *parsedURL, value string) error{
 	"server_name": func(p *parsedURL, v string) error { p.tls.ServerName = v; return nil },
 	"socket":      func(p *parsedURL, v string) error { p.address.socket = v; return nil },
 	"pool":        setPool,
+	"migrations":  func(p *parsedURL, value string) error { return setLimit(&p.limits.Migrations, value) },
+	"shards":      func(p *parsedURL, value string) error { return setLimit(&p.limits.Shards, value) },
 }
 
 // modeSpellings are the words of psql, of the mysql client and of Go's driver.
@@ -85,6 +87,13 @@ func setPool(p *parsedURL, value string) (err error) {
 	return nil
 }
 
+func setLimit(limit *int, value string) (err error) {
+	if *limit, err = strconv.Atoi(value); err != nil || *limit < 1 || *limit > maxLimit {
+		return fmt.Errorf("is not a number from 1 to %d", maxLimit)
+	}
+	return nil
+}
+
 // parsedURL is all that a URL says.
 type parsedURL struct {
 	engine      string
@@ -93,6 +102,7 @@ type parsedURL struct {
 	hasPassword bool
 	tls         tlsSettings
 	pool        int
+	limits      limits
 }
 
 var errURL = errors.New("is not a valid URL: write it like mysql://user:password@host:3306/database, " +
@@ -179,5 +189,5 @@ func (p *parsedURL) parameters(query string) error {
 
 // parameterNames are the parameters for people to choose from, one spelling each.
 func parameterNames() []string {
-	return []string{"sslmode", "sslrootcert", "sslcert", "sslkey", "server_name", "socket", "pool"}
+	return []string{"sslmode", "sslrootcert", "sslcert", "sslkey", "server_name", "socket", "pool", "migrations", "shards"}
 }

@@ -22,8 +22,9 @@ const (
 // and setting it up.
 const openLimit = 10 * time.Second
 
-// maxIdle is how long a session that nobody uses is kept.
-const maxIdle = 5 * time.Minute
+// maxIdle is how long a session that nobody uses is kept. It is short, so that
+// the sessions at a server follow what runs there, whichever worker does it.
+const maxIdle = 15 * time.Second
 
 // Connection is a named database and the way into it. It is safe for use by
 // many goroutines.
@@ -31,6 +32,8 @@ type Connection struct {
 	Name   string `json:"name"`
 	Engine string `json:"engine"` // mysql or postgres
 	Pool   int    `json:"pool"`   // sessions at once
+	// Limits are what may run on it at once, over all workers.
+	Limits task.Limits `json:"limits"`
 
 	address  address
 	tls      tlsSettings

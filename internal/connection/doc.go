@@ -14,6 +14,7 @@
 //	  password_file: /run/secrets/warehouse      # or password_env: VARIABLE
 //	  tls: {mode: verify-full, ca: ca.pem}
 //	  pool: 20
+//	  limits: {migrations: 4, shards: 8}         # over all workers; the Capacity workflow goes by them
 //
 // where the variable wins over the file. Names consist of letters, digits, _
 // and -; case does not matter, and - is the same as _, because a variable cannot

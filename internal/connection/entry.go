@@ -24,6 +24,17 @@ type entry struct {
 	// Pool is how many sessions there may be at once; by default 12. A shard
 	// at work needs two.
 	Pool int `json:"pool" jsonschema:"minimum=2,maximum=1000"`
+	// Limits bound what runs on the connection at once, over all workers.
+	Limits limits `json:"limits"`
+}
+
+// limits bound what runs on a connection at once, over all workers.
+type limits struct {
+	// Migrations at once; by default 4. The others wait as PENDING.
+	Migrations int `json:"migrations" jsonschema:"minimum=1,maximum=1000"`
+	// Shards at once, of all migrations together; by default 8, or half of
+	// the pool where that is more.
+	Shards int `json:"shards" jsonschema:"minimum=1,maximum=1000"`
 }
 
 // SetText makes an entry from its short form, which is the URL alone.

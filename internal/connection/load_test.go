@@ -96,6 +96,21 @@ hidden: {url: "mysql://u@h", password_file: not/there}
 	require.Equal(t, "h2:5432/d as u", get(t, r, "hidden").String())
 }
 
+func TestConnectionsHaveLimitsOfTheirOwn(t *testing.T) {
+	r := load(t, `
+plain: mysql://u@h/d
+wide: {url: "mysql://u@h/d", pool: 40}
+narrow: {url: "postgres://u@h/d", pool: 40, limits: {migrations: 2, shards: 3}}
+half: {url: "postgres://u@h/d", limits: {shards: 1}}
+`, "GODWIT_CONNECTION_VARIABLE=postgres://u@h/d?migrations=5&shards=6")
+	for name, want := range map[string]task.Limits{
+		"plain": {Migrations: 4, Shards: 8}, "wide": {Migrations: 4, Shards: 20}, "narrow": {Migrations: 2, Shards: 3},
+		"half": {Migrations: 4, Shards: 1}, "variable": {Migrations: 5, Shards: 6},
+	} {
+		require.Equal(t, want, get(t, r, name).Limits, name)
+	}
+}
+
 func TestAURLSaysHowToEncryptInTheWordsOfEitherClient(t *testing.T) {
 	for query, want := range map[string]tlsSettings{
 		"":                              {Mode: tlsPreferred},
@@ -155,10 +170,11 @@ func TestABadVariableIsNamedWithoutItsValue(t *testing.T) {
 		"postgres://root:s3cret@db":             "names no database: write it like postgres://user:password@host/database",
 		"postgres://root:s3cret@db1,db2/d":      "names several servers: name the one that is to be used",
 		"mysql://root:s3cret@db/shop?ssl=1": `has the unknown parameter "ssl"; there are ` +
-			`sslmode, sslrootcert, sslcert, sslkey, server_name, socket, pool`,
+			`sslmode, sslrootcert, sslcert, sslkey, server_name, socket, pool, migrations, shards`,
 		"mysql://root:s3cret@db/shop?ssl_mode=1":       `has the unknown parameter "ssl_mode"; did you mean "sslmode"?`,
 		"mysql://root:s3cret@db/shop?pool=2&pool=3":    `has the parameter "pool" more than once`,
 		"mysql://root:s3cret@db/shop?pool=1":           `has a parameter "pool" that is not a number from 2 to 1000`,
+		"mysql://root:s3cret@db/shop?shards=0":         `has a parameter "shards" that is not a number from 1 to 1000`,
 		"mysql://root:s3cret@db/shop?pool=s3cret":      `has a parameter "pool" that is not a number from 2 to 1000`,
 		"mysql://root:s3cret@db/shop?sslmode=s3cret":   `has a parameter "sslmode" that is none of disable, preferred, require, verify-ca, verify-full`,
 		"mysql://root:s3cret@db/shop?sslcert=/c":       `gives only one of certificate and key: a client needs both, or none`,
@@ -197,9 +213,10 @@ func TestEveryMistakeInAFileIsNamedWithItsPlaceAndWithoutSecrets(t *testing.T) {
 		"no URL":             {"a: {pool: 3}\n", `F:1:4: field "a.url": is missing: write it like mysql://user@host:3306/database`},
 		"a misspelt field":   {"a: {uri: 'mysql://u:s3cret@h/d'}\n", `F:1:5: field "a": has an unknown field here; did you mean "url"?`},
 		"bad syntax":         {"%YAML s3cret\n---\na: x\n", `F:1:7: not valid YAML`},
-		"a URL in braces":    {"a: {mysql://u:s3cret@h/d}\n", `F:1:5: field "a": has an unknown field here; there are url, password_file, password_env, tls, pool`},
+		"a URL in braces":    {"a: {mysql://u:s3cret@h/d}\n", `F:1:5: field "a": has an unknown field here; there are url, password_file, password_env, tls, pool, limits`},
 		"text for TLS":       {"a:\n  url: mysql://u@h\n  tls: s3cret\n", `F:3:8: field "a.tls": expected fields like "name: value", got text`},
 		"a pool of text":     {"a: {url: 'mysql://u@h', pool: s3cret}\n", `F:1:31: field "a.pool": expected a number, got text`},
+		"a limit of none":    {"a: {url: 'mysql://u@h', limits: {shards: 0}}\n", `F:1:42: field "a.limits.shards": 0 is out of range: from 1 to 1000`},
 		"a pool of one":      {"a: {url: 'mysql://u@h', pool: 1}\n", `F:1:31: field "a.pool": 1 is out of range: from 2 to 1000`},
 		"a bad mode":         {"a: {url: 'mysql://u@h', tls: {mode: prefer}}\n", `F:1:37: field "a.tls.mode": "prefer" is not a valid choice; did you mean "preferred"?`},
 		"TLS said twice":     {"a: {url: 'mysql://u@h?sslmode=disable', tls: {mode: require}}\n", `F:1:46: field "a.tls": is said in the URL, too: say it once`},

@@ -52,7 +52,7 @@ func (c *Connection) postgresConfig() (*pgxpool.Config, error) {
 	}
 	conn.DialFunc, conn.ConnectTimeout, conn.ValidateConnect = dial, openLimit, nil
 	conn.RuntimeParams = map[string]string{"application_name": "godwit", "client_encoding": "UTF8"}
-	config.MaxConns, config.MinConns, config.MaxConnIdleTime = int32(c.Pool), 0, maxIdle
+	config.MaxConns, config.MinConns, config.MaxConnIdleTime, config.HealthCheckPeriod = int32(c.Pool), 0, maxIdle, maxIdle/3
 	config.BeforeConnect = func(_ context.Context, conn *pgx.ConnConfig) (err error) {
 		conn.Password, err = c.password()
 		return err

@@ -1,6 +1,7 @@
 package connection
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -16,6 +17,12 @@ import (
 const (
 	defaultPool = 12
 	maxPool     = 1000
+
+	// By default so many migrations and shards run on a connection at once. A
+	// shard needs two sessions, so whoever wants more enlarges the pool.
+	defaultMigrations = 4
+	defaultShards     = 8
+	maxLimit          = 1000
 )
 
 // Registry is the connections that a worker knows.
@@ -100,7 +107,7 @@ var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 func validName(name string) bool { return namePattern.MatchString(name) }
 
 // fold makes names that mean the same connection equal.
-func fold(name string) string { return strings.ReplaceAll(strings.ToLower(name), "-", "_") }
+func fold(name string) string { return task.FoldConnection(name) }
 
 // variable is the environment variable that defines a connection.
 func variable(name string) string { return variablePrefix + strings.ToUpper(fold(name)) }
@@ -139,6 +146,10 @@ func (d *definition) connection() (*Connection, document.Mistakes) {
 		if pool != 0 {
 			c.Pool = pool
 		}
+	}
+	c.Limits = task.Limits{
+		Migrations: cmp.Or(d.Limits.Migrations, parsed.limits.Migrations, defaultMigrations),
+		Shards:     cmp.Or(d.Limits.Shards, parsed.limits.Shards, max(defaultShards, c.Pool/2)),
 	}
 	if c.tls, err = d.encryption(parsed.tls, parsed.address); err != nil {
 		fail("tls", "%v", err)

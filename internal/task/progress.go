@@ -16,11 +16,14 @@ type Status struct {
 	Changelog ChangelogStatus `json:"changelog"`
 	Throttle  ThrottleStatus  `json:"throttle"`
 	// WaitingFor says in words what the migration waits for; empty when it works.
-	WaitingFor string        `json:"waiting_for"`
-	Error      *Failure      `json:"error"`
-	StartedAt  *time.Time    `json:"started_at"`
-	EndedAt    *time.Time    `json:"ended_at"`
-	Steps      []PhaseStatus `json:"steps"`
+	WaitingFor string `json:"waiting_for"`
+	// Queue is its place among those that wait for the same connection, while
+	// it is PENDING for that.
+	Queue     *QueuePlace   `json:"queue"`
+	Error     *Failure      `json:"error"`
+	StartedAt *time.Time    `json:"started_at"`
+	EndedAt   *time.Time    `json:"ended_at"`
+	Steps     []PhaseStatus `json:"steps"`
 	// Running are the shards at work, with what their heartbeats say.
 	Running []Heartbeat `json:"running"`
 	// Failures are the shards that wait for another try or have used them up.

@@ -19,12 +19,14 @@ type Filter struct {
 	Kind   task.Kind
 	Target string
 	Limit  int // 0 for all
+	// Pending lists those that wait for a place, the next one first.
+	Pending bool
 }
 
 // List returns migrations, the latest run of each, newest first, and how many
 // more there are beyond the limit.
 func (d *Desk) List(ctx context.Context, f Filter) (migrations []task.Status, more int, err error) {
-	latest := map[string]int{}
+	latest, queues := map[string]int{}, map[string]string{}
 	request := &workflowservice.ListWorkflowExecutionsRequest{Namespace: d.cluster.Namespace, PageSize: 500, Query: f.query()}
 	for {
 		page, err := d.cluster.ListWorkflow(ctx, request)
@@ -34,6 +36,9 @@ func (d *Desk) List(ctx context.Context, f Filter) (migrations []task.Status, mo
 		for _, info := range page.GetExecutions() {
 			st := d.outline(info)
 			at, seen := latest[st.ID]
+			if !seen || st.StartedAt.After(*migrations[at].StartedAt) {
+				queues[st.ID] = info.GetTaskQueue()
+			}
 			switch {
 			case !seen:
 				latest[st.ID] = len(migrations)
@@ -48,12 +53,19 @@ func (d *Desk) List(ctx context.Context, f Filter) (migrations []task.Status, mo
 	}
 	// Only now by state: an id whose earlier run failed may be running again.
 	migrations = slices.DeleteFunc(migrations, func(st task.Status) bool {
-		return len(f.States) > 0 && !slices.Contains(f.States, st.State)
+		return len(f.States) > 0 && !slices.Contains(f.States, st.State) || f.Pending && st.State != task.Pending
 	})
 	slices.SortFunc(migrations, func(a, b task.Status) int { return b.StartedAt.Compare(*a.StartedAt) })
+	if f.Pending {
+		d.addPlaces(ctx, migrations, queues)
+		byPlace(migrations)
+	}
 	if f.Limit > 0 && len(migrations) > f.Limit {
 		more = len(migrations) - f.Limit
 		migrations = migrations[:f.Limit]
+	}
+	if !f.Pending {
+		d.addPlaces(ctx, migrations, queues)
 	}
 	return migrations, more, nil
 }

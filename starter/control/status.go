@@ -57,6 +57,9 @@ func (d *Desk) Status(ctx context.Context, id string) (Answer, error) {
 	if !answer.Open {
 		d.closed(ctx, described, &answer.Status)
 	}
+	if answer.Open && answer.Status.State == task.Pending && remark == "" {
+		placed(&answer.Status, d.places(ctx, answer.Queue))
+	}
 	addActivities(&answer.Status, described.RawResponse.GetPendingActivities())
 	return answer, nil
 }

@@ -16,6 +16,9 @@ func List(w io.Writer, migrations []task.Status, style Style) error {
 	g := newGrid("ID", "STATE", "PHASE", "DONE", "TARGET", "NAME", "STARTED", "TOOK").right(4)
 	for _, m := range migrations {
 		state := style.State(m.State)
+		if m.Queue != nil {
+			state += " " + placeOf(*m.Queue)
+		}
 		if m.Attention {
 			state += style.paint(red, " !")
 		}
