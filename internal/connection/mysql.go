@@ -38,6 +38,9 @@ func (c *Connection) openMySQL(ctx context.Context) (*sql.DB, error) {
 // InterpolateParams puts parameters into the statement, which keeps the text
 // protocol and saves a round trip. There is no time limit on reading: see dial.
 // ParseTime is off, since values are passed on as the server writes them.
+// ClientFoundRows makes an UPDATE count the rows that it found, as PostgreSQL
+// does, and not only those that it had to change: whether a row was there is
+// what fencing goes by.
 func (c *Connection) mysqlConfig() (*mysql.Config, error) {
 	encryption, err := c.tls.config(c.address.host)
 	if err != nil {
@@ -57,7 +60,7 @@ func (c *Connection) mysqlConfig() (*mysql.Config, error) {
 	config.Collation = "utf8mb4_bin"
 	config.MaxAllowedPacket = 0 // as the server has it
 	config.InterpolateParams, config.ParseTime, config.Loc = true, false, time.UTC
-	config.MultiStatements, config.AllowAllFiles = false, false
+	config.MultiStatements, config.AllowAllFiles, config.ClientFoundRows = false, false, true
 	config.CheckConnLiveness = true
 	config.ConnectionAttributes = "program_name:godwit"
 	config.Logger = &mysql.NopLogger{} // what it has to say comes as an error, too

@@ -88,6 +88,31 @@ func TestMySQLValuesComeAndGoAsTheyAre(t *testing.T) {
 	}
 }
 
+func TestAMySQLUpdateCountsTheRowsThatItFinds(t *testing.T) {
+	for _, kind := range mysqlFamily {
+		t.Run(string(kind), func(t *testing.T) {
+			pool, ctx := mysqlPool(t, kind), t.Context()
+			for _, step := range []struct {
+				statement string
+				found     int64
+			}{
+				{"CREATE TABLE found (a int)", 0},
+				{"INSERT INTO found VALUES (1), (2), (3)", 3},
+				{"UPDATE found SET a = 1", 3}, // one of them is so already
+				{"UPDATE found SET a = 1", 3},
+				{"UPDATE found SET a = 1 WHERE a = 7", 0},
+				{"DROP TABLE found", 0},
+			} {
+				result, err := pool.ExecContext(ctx, step.statement)
+				require.NoError(t, err)
+				found, err := result.RowsAffected()
+				require.NoError(t, err)
+				require.Equal(t, step.found, found, step.statement)
+			}
+		})
+	}
+}
+
 func TestAMySQLPoolCanBeReadDirectly(t *testing.T) {
 	for _, kind := range mysqlFamily {
 		session, err := mysqlPool(t, kind).Conn(t.Context())

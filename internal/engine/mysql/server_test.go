@@ -78,7 +78,7 @@ func (s *testServer) pool(t testing.TB, user, password string) *sql.DB {
 	t.Helper()
 	config := mysql.NewConfig()
 	config.Net, config.Addr, config.User, config.Passwd, config.DBName = "tcp", s.box.Addr(), user, password, s.database
-	config.InterpolateParams, config.MaxAllowedPacket, config.Logger = true, 0, &mysql.NopLogger{}
+	config.InterpolateParams, config.ClientFoundRows, config.MaxAllowedPacket, config.Logger = true, true, 0, &mysql.NopLogger{}
 	config.Params = map[string]string{"time_zone": "'+00:00'",
 		"sql_mode": "'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO'"}
 	config.Collation = "utf8mb4_bin"
