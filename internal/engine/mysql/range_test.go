@@ -277,3 +277,29 @@ func TestTheKeyOfARowSurvivesTheLedger(t *testing.T) {
 		require.Len(t, s.read(t, engine.Select{Table: table, Exprs: []string{"1"}, Range: engine.Range{Until: key}}), 20)
 	})
 }
+
+func TestARangeCanBeWrittenIntoAStatementWithAnAlias(t *testing.T) {
+	onEveryKey(t, 300, func(t *testing.T, s *testServer, table *engine.Table, _ *rand.Rand) {
+		sel := engine.Select{Table: table}
+		low, _, err := s.Bound(t.Context(), sel, 20)
+		require.NoError(t, err)
+		high, _, err := s.Bound(t.Context(), sel, 70)
+		require.NoError(t, err)
+		conditions, err := RangeConditions(table, "the x", engine.Range{After: low, Until: high})
+		require.NoError(t, err)
+		require.Len(t, conditions, 2)
+		var count int
+		text := "SELECT COUNT(*) FROM t `the x` JOIN (SELECT 1 AS " + Quote(table.Key[0]) + ") other WHERE " + strings.Join(conditions, " AND ")
+		require.NoError(t, s.db.QueryRowContext(t.Context(), text).Scan(&count), text)
+		require.Equal(t, 50, count)
+
+		var equal []string
+		for i, name := range table.Key {
+			literal, err := Literal(table, name, low[i])
+			require.NoError(t, err)
+			equal = append(equal, Quote(name)+" = "+literal)
+		}
+		require.NoError(t, s.db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM t WHERE "+strings.Join(equal, " AND ")).Scan(&count))
+		require.Equal(t, 1, count)
+	})
+}

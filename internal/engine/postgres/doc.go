@@ -1,11 +1,16 @@
 // Package postgres is the PostgreSQL engine, from version 13 on: what a
 // database looks like, how rows are loaded and read, the statements that make
-// tables, and the sessions and transactions that the ledger stands on.
+// tables, how ranges of a table are cut, and the sessions and transactions that
+// the ledger stands on.
 //
 // It promises that
 //   - rows go through as PostgreSQL's own COPY text, with no value parsed, no
 //     allocation per row and flat memory; a stream ends with io.EOF only after
 //     the server has said how many rows there were and all have arrived;
+//   - the rows of ranges that follow each other are together all the rows of a
+//     table, each once, whatever the type of the key: keys are compared by the
+//     server alone, and what it cannot compare exactly is no key;
+//   - what a user wrote is tried without reading or changing a row;
 //   - what a dead or frozen worker left behind can be ended: KillSession
 //     returns only when the session's transaction is over;
 //   - every Ensure function is check → act → check from the catalog, so that it
