@@ -14,7 +14,7 @@ func (l *Ledger) claim(ctx context.Context, tx engine.Tx, tables []string) error
 	if err := l.refuseHeld(ctx, tx, tables); err != nil {
 		return err
 	}
-	if _, err := l.store.exec(ctx, tx, "delete from {claim} where migration = ?", l.ID); err != nil {
+	if err := l.releaseClaims(ctx, tx); err != nil {
 		return err
 	}
 	for _, table := range tables {
@@ -71,6 +71,27 @@ func (l *Ledger) CheckClaims(ctx context.Context, tables []string) error {
 
 // Release gives up the migration's claims.
 func (l *Ledger) Release(ctx context.Context) error {
-	_, err := l.store.exec(ctx, l.store.db, "delete from {claim} where migration = ?", l.ID)
-	return err
+	return l.releaseClaims(ctx, l.store.db)
+}
+
+// releaseClaims removes the migration's claims one by one, by their key: MySQL
+// locks every row that it looks at, and would wait for those that another
+// migration is just writing.
+func (l *Ledger) releaseClaims(ctx context.Context, q engine.Querier) error {
+	var tables []string
+	err := l.store.each(ctx, q, `select "table" from {claim} where migration = ?`, []any{l.ID}, func(rows engine.Rows) error {
+		var table string
+		err := rows.Scan(&table)
+		tables = append(tables, table)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, table := range tables {
+		if _, err := l.store.exec(ctx, q, `delete from {claim} where "table" = ? and migration = ?`, table, l.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -22,7 +22,7 @@ func (l *Ledger) Take(ctx context.Context, kind task.Kind) (*Migration, error) {
 	if m == nil {
 		// Two that take it at once: one of them inserts, the other finds it.
 		insert := `insert into {migration} (id, kind, name, spec, fingerprint, state, phase, version, generation, started_at, updated_at)
-			select ?, ?, '', '{}', '{}', ?, ?, '', 0, {now}, {now} where not exists (select 1 from {migration} where id = ?)`
+			select ?, ?, '', '{}', '{}', ?, ?, '', 0, {now}, {now} {from_nothing} where not exists (select 1 from {migration} where id = ?)`
 		_, failed := l.store.exec(ctx, l.store.db, insert, l.ID, string(kind), string(task.Pending), string(task.Preflight), l.ID)
 		if m, err = l.Load(ctx); err != nil {
 			return nil, err
@@ -64,14 +64,13 @@ func (l *Ledger) Undo(ctx context.Context, tx engine.Querier) error {
 	}
 	for _, query := range []string{
 		`update {shard} set epoch = epoch + 1, state = 'pending', checkpoint = null, session_id = null, updated_at = {now} where migration = ?`,
-		`delete from {claim} where migration = ?`,
 		`update {migration} set state = '` + string(task.RolledBack) + `', updated_at = {now}, ended_at = {now} where id = ?`,
 	} {
 		if _, err := l.store.exec(ctx, tx, query, l.ID); err != nil {
 			return err
 		}
 	}
-	return nil
+	return l.releaseClaims(ctx, tx)
 }
 
 // Undone is Undo where there is nothing to undo.

@@ -239,3 +239,18 @@ func (l *Ledger) KillSessions(ctx context.Context) error {
 	}
 	return err
 }
+
+// Fence shuts out every attempt that is alive somewhere, whatever it is doing:
+// none commits anything more in a shard that is not done. What the shards have
+// done so far stays. Call KillSessions before it, since a frozen attempt may
+// hold a shard's row.
+func (l *Ledger) Fence(ctx context.Context) error {
+	return l.store.transaction(ctx, func(tx engine.Tx) error {
+		if err := l.guard(ctx, tx); err != nil {
+			return err
+		}
+		_, err := l.store.exec(ctx, tx, `update {shard} set epoch = epoch + 1, session_id = null, state = case when state = ? then ? else state end,
+			updated_at = {now} where migration = ? and state <> ?`, string(ShardRunning), string(ShardPending), l.ID, string(ShardDone))
+		return err
+	})
+}

@@ -3,64 +3,63 @@ package ledger_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"godwit/internal/engine"
-	"godwit/internal/engine/postgres"
 	"godwit/internal/fault"
 	"godwit/internal/ledger"
 	"godwit/internal/sandbox"
-	"godwit/internal/sandbox/sandboxtest"
 	"godwit/internal/task"
 )
 
-// TestLedger runs on one real server; every scenario has a migration of its own.
+// TestLedger runs on one real server of each engine; every scenario has a
+// migration of its own.
 func TestLedger(t *testing.T) {
-	ctx := context.Background()
-	s := sandboxtest.Start(t, sandbox.Postgres, sandbox.Options{Databases: []string{"ledger"}})
-	pool, err := pgxpool.New(ctx, s.URL("ledger"))
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
-	db := postgres.New(pool)
-
-	t.Run("TwoWorkersThatOpenItAtOnceMakeItOnce", func(t *testing.T) {
-		var wg sync.WaitGroup
-		for range 8 {
-			wg.Go(func() {
-				_, err := ledger.Open(ctx, db, "worker")
-				require.NoError(t, err)
-			})
-		}
-		wg.Wait()
-	})
-	store, err := ledger.Open(ctx, db, "worker-1")
-	require.NoError(t, err)
-	for name, scenario := range map[string]func(*testing.T, *ledger.Store, *postgres.Server){
-		"WhatIsWrittenComesBackAsItWas":                    comesBack,
-		"AChunkCountsOnceWhenAnotherAttemptHasTakenOver":   zombieChunk,
-		"TheSessionOfThePredecessorEnds":                   predecessorEnds,
-		"ASecondMigrationOfATableIsRefusedByName":          secondClaim,
-		"ManyThatClaimAtOnceLeaveOneHolder":                claimRace,
-		"FruitlessAttemptsAreUsedUpAndProgressGivesNew":    attempts,
-		"WhatIsAlreadyDoneIsNotClaimedAgain":               doneIsDone,
-		"AnUndoneShardTakesNothingMore":                    fenced,
-		"AShardThatWasCommittedAfterAllIsDone":             doneAfterAll,
-		"AShardThatIsFinishedWhileItIsClaimedIsDone":       doneWhileClaimed,
-		"AFrozenPreflightWritesNothingWhenItWakes":         frozenPreflight,
-		"AShardThatKillsItsWorkersFailsInTheEnd":           workerKiller,
-		"AnUndoneMigrationsIdCanBeUsedAgain":               reused,
-		"AChangedFingerprintSaysWhatChanged":               fingerprints,
-		"TextThatPostgresCannotHoldIsStillNoted":           oddText,
-		"ALedgerOfANewerVersionIsRefused":                  newer,
-		"AnItemThatAnotherAttemptHasMovedOnIsNotMovedOver": itemMoved,
-	} {
-		t.Run(name, func(t *testing.T) { scenario(t, store, db) })
+	for _, kind := range sandbox.Kinds() {
+		t.Run(string(kind), func(t *testing.T) {
+			db := start(t, kind)
+			t.Run("TwoWorkersThatOpenItAtOnceMakeItOnce", func(t *testing.T) { openedAtOnce(t, db) })
+			store, err := ledger.Open(t.Context(), db, "worker-1")
+			require.NoError(t, err)
+			for name, scenario := range scenarios {
+				t.Run(name, func(t *testing.T) { scenario(t, store, db) })
+			}
+			if kind != sandbox.Postgres { // where no upgrade is broken off, and every session has a database
+				t.Run("AnUpgradeThatWasBrokenOffIsFinished", func(t *testing.T) { brokenUpgrade(t, db) })
+				t.Run("ALedgerNeedsADatabaseToBeIn", func(t *testing.T) { noDatabase(t, db) })
+				t.Run("TheTablesDoNotDependOnTheServersDefaults", func(t *testing.T) { oddDefaults(t, db) })
+			}
+		})
 	}
+}
+
+var scenarios = map[string]func(*testing.T, *ledger.Store, *server){
+	"WhatIsWrittenComesBackAsItWas":                    comesBack,
+	"AChunkCountsOnceWhenAnotherAttemptHasTakenOver":   zombieChunk,
+	"TheSessionOfThePredecessorEnds":                   predecessorEnds,
+	"ASecondMigrationOfATableIsRefusedByName":          secondClaim,
+	"ManyThatClaimAtOnceLeaveOneHolder":                claimRace,
+	"ManyThatTakeOneMigrationAtOnceAllSteerInTurn":     takeRace,
+	"MigrationsDoNotWaitForEachOthersClaims":           claimsApart,
+	"FruitlessAttemptsAreUsedUpAndProgressGivesNew":    attempts,
+	"WhatIsAlreadyDoneIsNotClaimedAgain":               doneIsDone,
+	"AnUndoneShardTakesNothingMore":                    fenced,
+	"AFencedAttemptCommitsNothingMore":                 fencedOff,
+	"FurtherShardsAreAppendedOnce":                     appended,
+	"AShardThatWasCommittedAfterAllIsDone":             doneAfterAll,
+	"AShardThatIsFinishedWhileItIsClaimedIsDone":       doneWhileClaimed,
+	"AFrozenPreflightWritesNothingWhenItWakes":         frozenPreflight,
+	"AShardThatKillsItsWorkersFailsInTheEnd":           workerKiller,
+	"AnUndoneMigrationsIdCanBeUsedAgain":               reused,
+	"AChangedFingerprintSaysWhatChanged":               fingerprints,
+	"TextThatPostgresCannotHoldIsStillNoted":           oddText,
+	"ALedgerOfANewerVersionIsRefused":                  newer,
+	"AnItemThatAnotherAttemptHasMovedOnIsNotMovedOver": itemMoved,
 }
 
 // begin starts a migration with one table and n shards.
@@ -86,7 +85,7 @@ func number(n string) engine.Key { return engine.Key{{Kind: engine.NumberKey, Va
 func input(shard int) task.ShardInput { return task.ShardInput{Phase: task.Transform, Shard: shard} }
 
 // advance writes a chunk as an attempt does.
-func advance(t *testing.T, db *postgres.Server, lease *ledger.Lease, p ledger.Progress) error {
+func advance(t *testing.T, db *server, lease *ledger.Lease, p ledger.Progress) error {
 	t.Helper()
 	tx, err := db.Begin(context.Background())
 	require.NoError(t, err)
@@ -99,7 +98,7 @@ func advance(t *testing.T, db *postgres.Server, lease *ledger.Lease, p ledger.Pr
 	return nil
 }
 
-func comesBack(t *testing.T, store *ledger.Store, db *postgres.Server) {
+func comesBack(t *testing.T, store *ledger.Store, db *server) {
 	ctx := context.Background()
 	l := begin(t, store, 0)
 	key := engine.Key{{Kind: engine.TextKey, Value: "中文 ' \" \\ 😀"}, {Kind: engine.BytesKey, Value: "\x00\xff"}, {Kind: engine.NumberKey, Value: "18446744073709551615"}}
@@ -144,7 +143,7 @@ func comesBack(t *testing.T, store *ledger.Store, db *postgres.Server) {
 	require.Nil(t, unknown)
 }
 
-func zombieChunk(t *testing.T, store *ledger.Store, db *postgres.Server) {
+func zombieChunk(t *testing.T, store *ledger.Store, db *server) {
 	ctx := context.Background()
 	l := begin(t, store, 1)
 	zombie, err := l.ClaimShard(ctx, input(1), "")
@@ -164,15 +163,13 @@ func zombieChunk(t *testing.T, store *ledger.Store, db *postgres.Server) {
 	require.Equal(t, task.Superseded, fault.Of(err).Class)
 }
 
-func predecessorEnds(t *testing.T, store *ledger.Store, db *postgres.Server) {
+func predecessorEnds(t *testing.T, store *ledger.Store, db *server) {
 	ctx := context.Background()
 	l := begin(t, store, 1)
-	conn, err := db.Acquire(ctx)
+	conn := db.acquire(t)
+	zombie, err := l.ClaimShard(ctx, input(1), conn.session)
 	require.NoError(t, err)
-	defer conn.Destroy()
-	zombie, err := l.ClaimShard(ctx, input(1), conn.Session())
-	require.NoError(t, err)
-	tx, err := conn.Begin(ctx)
+	tx, err := conn.begin(ctx)
 	require.NoError(t, err)
 	require.NoError(t, zombie.Advance(ctx, tx, ledger.Progress{Checkpoint: number("10"), Rows: 10})) // it holds the row's lock now
 	heir, err := l.ClaimShard(ctx, input(1), "")
@@ -181,7 +178,7 @@ func predecessorEnds(t *testing.T, store *ledger.Store, db *postgres.Server) {
 	require.Error(t, tx.Commit(ctx), "its session is gone")
 }
 
-func secondClaim(t *testing.T, store *ledger.Store, _ *postgres.Server) {
+func secondClaim(t *testing.T, store *ledger.Store, _ *server) {
 	ctx := context.Background()
 	begin(t, store, 1)
 	other := store.Migration("other-" + t.Name())
@@ -197,7 +194,7 @@ func secondClaim(t *testing.T, store *ledger.Store, _ *postgres.Server) {
 	require.NoError(t, other.Start(ctx, ledger.Migration{Kind: task.Copy, Spec: json.RawMessage(`{}`), Fingerprint: ledger.Fingerprint{}}, []string{"free", t.Name()}, nil))
 }
 
-func claimRace(t *testing.T, store *ledger.Store, _ *postgres.Server) {
+func claimRace(t *testing.T, store *ledger.Store, _ *server) {
 	ctx := context.Background()
 	const rivals = 8
 	errs := make([]error, rivals)
@@ -223,7 +220,7 @@ func claimRace(t *testing.T, store *ledger.Store, _ *postgres.Server) {
 	require.Equal(t, 1, won)
 }
 
-func attempts(t *testing.T, store *ledger.Store, db *postgres.Server) {
+func attempts(t *testing.T, store *ledger.Store, db *server) {
 	ctx := context.Background()
 	l := begin(t, store, 1)
 	lost := &task.Failure{Class: task.Busy, Message: "locked"}
@@ -259,7 +256,7 @@ func attempts(t *testing.T, store *ledger.Store, db *postgres.Server) {
 	}
 }
 
-func doneIsDone(t *testing.T, store *ledger.Store, db *postgres.Server) {
+func doneIsDone(t *testing.T, store *ledger.Store, db *server) {
 	ctx := context.Background()
 	l := begin(t, store, 2)
 	lease, err := l.ClaimShard(ctx, input(1), "")
@@ -278,7 +275,7 @@ func doneIsDone(t *testing.T, store *ledger.Store, db *postgres.Server) {
 	require.EqualValues(t, 15, work.RowsTotal)
 }
 
-func fenced(t *testing.T, store *ledger.Store, db *postgres.Server) {
+func fenced(t *testing.T, store *ledger.Store, db *server) {
 	ctx := context.Background()
 	l := begin(t, store, 1)
 	lease, err := l.ClaimShard(ctx, input(1), "")
@@ -287,7 +284,7 @@ func fenced(t *testing.T, store *ledger.Store, db *postgres.Server) {
 	require.Equal(t, task.Superseded, fault.Of(advance(t, db, lease, ledger.Progress{Rows: 1})).Class)
 }
 
-func reused(t *testing.T, store *ledger.Store, db *postgres.Server) {
+func reused(t *testing.T, store *ledger.Store, db *server) {
 	ctx := context.Background()
 	l := begin(t, store, 2)
 	require.NoError(t, l.PutBackup(ctx, db, ledger.Backup{No: 1}))
@@ -308,7 +305,7 @@ func reused(t *testing.T, store *ledger.Store, db *postgres.Server) {
 	require.Len(t, events, 1, "the audit trail stays")
 }
 
-func fingerprints(t *testing.T, _ *ledger.Store, _ *postgres.Server) {
+func fingerprints(t *testing.T, _ *ledger.Store, _ *server) {
 	f := ledger.Fingerprint{"the spec": "1", "table shop.orders": "a", "table shop.gone": "b"}
 	require.NoError(t, f.Compare(ledger.Fingerprint{"the spec": "1", "table shop.orders": "a", "table shop.gone": "b"}))
 	err := f.Compare(ledger.Fingerprint{"the spec": "1", "table shop.orders": "x"})
@@ -316,7 +313,7 @@ func fingerprints(t *testing.T, _ *ledger.Store, _ *postgres.Server) {
 	require.NotContains(t, err.Error(), "the spec")
 }
 
-func oddText(t *testing.T, store *ledger.Store, _ *postgres.Server) {
+func oddText(t *testing.T, store *ledger.Store, _ *server) {
 	ctx := context.Background()
 	l := begin(t, store, 0)
 	require.NoError(t, l.Note(ctx, task.Event{What: "odd", Detail: "nul \x00 and \xff", Error: &task.Failure{Class: task.Data, Message: "a\x00b"}}))
@@ -327,17 +324,17 @@ func oddText(t *testing.T, store *ledger.Store, _ *postgres.Server) {
 	require.Equal(t, "worker-1", events[0].Owner)
 }
 
-func newer(t *testing.T, store *ledger.Store, db *postgres.Server) {
+func newer(t *testing.T, store *ledger.Store, db *server) {
 	ctx := context.Background()
-	_, err := db.Exec(ctx, "insert into godwit.schema_version values (99, now())")
+	_, err := db.Exec(ctx, "insert into "+db.table("schema_version")+" values (99, now())")
 	require.NoError(t, err)
 	_, err = ledger.Open(ctx, db, "worker")
 	require.ErrorContains(t, err, "use the newer Godwit")
-	_, err = db.Exec(ctx, "delete from godwit.schema_version where version = 99")
+	_, err = db.Exec(ctx, "delete from "+db.table("schema_version")+" where version = 99")
 	require.NoError(t, err)
 }
 
-func itemMoved(t *testing.T, store *ledger.Store, db *postgres.Server) {
+func itemMoved(t *testing.T, store *ledger.Store, db *server) {
 	ctx := context.Background()
 	l := begin(t, store, 0)
 	require.NoError(t, l.SetItemState(ctx, db, 1, "planned", "ready"))
@@ -350,7 +347,7 @@ func itemMoved(t *testing.T, store *ledger.Store, db *postgres.Server) {
 
 // doneAfterAll: the connection was lost at the commit of the last chunk, and
 // the server has carried it out.
-func doneAfterAll(t *testing.T, store *ledger.Store, db *postgres.Server) {
+func doneAfterAll(t *testing.T, store *ledger.Store, db *server) {
 	ctx := context.Background()
 	l := begin(t, store, 1)
 	lease, err := l.ClaimShard(ctx, input(1), "")
@@ -371,7 +368,7 @@ func doneAfterAll(t *testing.T, store *ledger.Store, db *postgres.Server) {
 
 // doneWhileClaimed: the predecessor commits its last chunk between the
 // successor's look and its lock.
-func doneWhileClaimed(t *testing.T, store *ledger.Store, db *postgres.Server) {
+func doneWhileClaimed(t *testing.T, store *ledger.Store, db *server) {
 	ctx := context.Background()
 	l := begin(t, store, 1)
 	first, err := l.ClaimShard(ctx, input(1), "")
@@ -387,19 +384,15 @@ func doneWhileClaimed(t *testing.T, store *ledger.Store, db *postgres.Server) {
 		}
 		claimed <- second
 	}()
-	require.Eventually(t, func() bool {
-		rows, err := db.Query(ctx, "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%for update%'")
-		require.NoError(t, err)
-		defer rows.Close() //nolint:errcheck // read to its end
-		return rows.Next()
-	}, 5*time.Second, 10*time.Millisecond, "the successor waits for the row")
+	require.Eventually(t, func() bool { return strings.Contains(db.running(t), "for update") }, 5*time.Second, 10*time.Millisecond,
+		"the successor waits for the row")
 	require.NoError(t, tx.Commit(ctx))
 	second := <-claimed
 	require.Equal(t, ledger.ShardDone, second.State)
 	require.Equal(t, first.Epoch, second.Epoch)
 }
 
-func frozenPreflight(t *testing.T, store *ledger.Store, db *postgres.Server) {
+func frozenPreflight(t *testing.T, store *ledger.Store, db *server) {
 	ctx := context.Background()
 	zombie := store.Migration(t.Name())
 	_, err := zombie.Take(ctx, task.Copy)
@@ -420,7 +413,7 @@ func frozenPreflight(t *testing.T, store *ledger.Store, db *postgres.Server) {
 	require.NoError(t, store.Migration("other-"+t.Name()).CheckClaims(ctx, []string{t.Name()}), "the table is free")
 }
 
-func workerKiller(t *testing.T, store *ledger.Store, db *postgres.Server) {
+func workerKiller(t *testing.T, store *ledger.Store, db *server) {
 	ctx := context.Background()
 	l := begin(t, store, 1)
 	for range 5 {

@@ -3,8 +3,10 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"godwit/internal/engine"
+	"godwit/internal/engine/mysql"
 	"godwit/internal/fault"
 	"godwit/internal/task"
 )
@@ -123,19 +125,11 @@ func (s *Store) ensureSchema(ctx context.Context) error {
 // schemaVersion returns 0 when there is no ledger yet, and refuses one that a
 // newer Godwit has upgraded.
 func (s *Store) schemaVersion(ctx context.Context) (int, error) {
-	schema, table := Schema, "schema_version"
-	where := "table_schema = ?"
-	if s.db.Dialect() == engine.MySQLDialect {
-		schema, table = "", "_godwit_schema_version"
-		where = "(table_schema = database() or table_schema = ?)"
-	}
-	var found int
-	err := s.row(ctx, s.db, "select count(*) from information_schema.tables where "+where+" and table_name = ?",
-		[]any{schema, table}, &found)
+	found, err := s.exists(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("cannot look for the ledger: %w", err)
 	}
-	if found == 0 {
+	if !found {
 		return 0, nil
 	}
 	var version int
@@ -149,27 +143,62 @@ func (s *Store) schemaVersion(ctx context.Context) (int, error) {
 	return version, nil
 }
 
+// exists reports whether there is a ledger, of whatever version. On MySQL, where
+// a session may be in no database at all, that is a fault.
+func (s *Store) exists(ctx context.Context) (bool, error) {
+	schema, table := Schema, "schema_version"
+	if s.db.Dialect() == engine.MySQLDialect {
+		var database *string
+		if err := s.row(ctx, s.db, "select database()", nil, &database); err != nil {
+			return false, err
+		}
+		if database == nil {
+			return false, fault.New(task.Config, "the connection names no database, and the ledger has to be in one: name it in the URL, mysql://…/database")
+		}
+		schema, table = *database, s.dialect.prefix+table
+	}
+	var found int
+	err := s.row(ctx, s.db, "select count(*) from information_schema.tables where table_schema = ? and table_name = ?", []any{schema, table}, &found)
+	return found > 0, err
+}
+
+// upgrade goes from one version to the next, on PostgreSQL all or nothing.
+// MySQL commits every change of a definition by itself, so what an upgrade
+// that was broken off has made is there already and passed over.
 func (s *Store) upgrade(ctx context.Context, version int) error {
+	if s.db.Dialect() == engine.MySQLDialect {
+		return s.reach(ctx, s.db, version)
+	}
+	return s.transaction(ctx, func(tx engine.Tx) error { return s.reach(ctx, tx, version) })
+}
+
+// reach runs what makes a version of the one before.
+func (s *Store) reach(ctx context.Context, on engine.Querier, version int) error {
 	statements := upgrades[version-1]
 	if version == 1 {
 		statements = append([]string{"{create_schema}",
 			"create table if not exists {schema_version} (version int not null primary key, upgraded_at {time} not null)"}, statements...)
 	}
-	tx, err := s.db.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after Commit it does nothing
 	for _, statement := range statements {
-		if statement = s.dialect.sql(statement); statement == "" {
-			continue
-		}
-		if _, err := tx.Exec(ctx, statement); err != nil {
+		if err := s.define(ctx, on, statement); err != nil {
 			return err
 		}
 	}
-	if _, err := s.exec(ctx, tx, "insert into {schema_version} (version, upgraded_at) values (?, {now})", version); err != nil {
-		return err
+	_, err := s.exec(ctx, on, "insert into {schema_version} (version, upgraded_at) values (?, {now})", version)
+	return err
+}
+
+// define runs a statement that changes definitions.
+func (s *Store) define(ctx context.Context, on engine.Querier, statement string) error {
+	if strings.HasPrefix(statement, "create table") {
+		statement += s.dialect.options
 	}
-	return tx.Commit(ctx)
+	if s.dialect.sql(statement) == "" {
+		return nil
+	}
+	_, err := s.exec(ctx, on, statement)
+	if mysql.AlreadyThere(err) {
+		return nil
+	}
+	return err
 }

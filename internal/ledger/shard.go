@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"godwit/internal/engine"
+	"godwit/internal/fault"
 	"godwit/internal/task"
 )
 
@@ -72,6 +73,34 @@ func (l *Ledger) PlanShards(ctx context.Context, phase task.Phase, shards []Shar
 		}
 		for i := range shards {
 			shards[i].Phase = phase
+			if err := l.insertShard(ctx, tx, &shards[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// AppendShards gives a phase further shards, numbered on from after, when it has
+// exactly so many; all or nothing. When it has more they stay as they are: an
+// attempt before has planned them. The caller's numbers do not matter.
+func (l *Ledger) AppendShards(ctx context.Context, phase task.Phase, after int, shards []Shard) error {
+	return l.store.transaction(ctx, func(tx engine.Tx) error {
+		if err := l.guard(ctx, tx); err != nil {
+			return err
+		}
+		var planned int
+		if err := l.store.row(ctx, tx, "select count(*) from {shard} where migration = ? and phase = ?", []any{l.ID, string(phase)}, &planned); err != nil {
+			return err
+		}
+		if planned > after {
+			return nil
+		}
+		if planned < after {
+			return fault.New(task.Internal, "migration %s has %d %s shards, and more were to follow after %d", l.ID, planned, phase, after)
+		}
+		for i := range shards {
+			shards[i].Phase, shards[i].No = phase, after+i+1
 			if err := l.insertShard(ctx, tx, &shards[i]); err != nil {
 				return err
 			}

@@ -76,6 +76,16 @@ var driverErrors = []struct {
 // The numbers that are used elsewhere.
 const noSuchTable = 1146
 
+// AlreadyThere reports whether a statement was refused because what it makes
+// (a table, a column, an index) is there already.
+func AlreadyThere(err error) bool {
+	switch number(err) {
+	case 1050, 1060, 1061:
+		return true
+	}
+	return false
+}
+
 // denied are the numbers by which a server refuses to show a table or a column.
 var denied = []uint16{1044, 1142, 1143, 1227}
 
