@@ -62,6 +62,9 @@ func (e *postgresEngine) initialise(ctx context.Context, s *Server) error {
 	if err := e.account.checkEntry(s.data()); err != nil {
 		return err
 	}
+	if s.options.primary != nil {
+		return e.copyPrimary(ctx, s)
+	}
 	password := filepath.Join(s.Dir, "password")
 	if err := os.WriteFile(password, []byte(s.password+"\n"), 0o600); err != nil {
 		return err

@@ -47,6 +47,8 @@ type Options struct {
 	Keep      bool              // Stop leaves the server's folder
 	Log       io.Writer         // lines of progress; nil: silent
 	Databases []string          // created at the first start
+
+	primary *Server // that a replica follows
 }
 
 // Server is one running, stopped or killed database server. Its methods may be called from several goroutines.
@@ -87,6 +89,9 @@ func startNew(ctx context.Context, kind Kind, engine engine, o Options) (_ *Serv
 	}
 	s := &Server{Kind: kind, Port: o.Port, engine: engine, options: o, password: rand.Text()}
 	s.sweep(parent)
+	if o.primary != nil && kind == Postgres {
+		s.password = o.primary.password // it has the same users
+	}
 	if s.Port == 0 {
 		if s.Port, err = freePort(); err != nil {
 			return nil, err
