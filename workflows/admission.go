@@ -111,7 +111,7 @@ func (m *migration) ask(scope workflow.Context, asked int) time.Duration {
 // claim is what the migration has and wants.
 func (m *migration) claim() task.Claim {
 	s := &m.st.Seat
-	c := task.Claim{ID: m.ref.ID, Chain: m.chain, No: s.No}
+	c := task.Claim{ID: m.ref.ID, Chain: m.chain, Run: m.runID, No: s.No}
 	if !s.Wanted {
 		c.Released = true
 		return c

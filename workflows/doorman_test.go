@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/mock"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/workflow"
 
 	"godwit/internal/task"
 )
@@ -17,7 +18,10 @@ type doorman struct {
 	shut bool
 	most int
 	// away says that there is no Capacity workflow for messages to come to.
-	away   bool
+	away bool
+	// earlier says that the run was begun before there was any.
+	earlier bool
+
 	claims []task.Claim
 	asked  []task.ClaimInput
 	grants int
@@ -32,6 +36,9 @@ func (w *world) open() {
 		w.hears(in.Claim)
 		return task.Claimed{Chain: "capacity"}, nil
 	}, activity.RegisterOptions{Name: task.ClaimPlaceActivity})
+	if w.doorman.earlier {
+		w.env.OnGetVersion("capacity", workflow.DefaultVersion, workflow.Version(1)).Return(workflow.DefaultVersion)
+	}
 	w.env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).Return(
 		func(_, id, _, _ string, arg any) error {
 			w.mu.Lock()

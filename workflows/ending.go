@@ -96,7 +96,9 @@ func (m *migration) undo() (task.Status, error) {
 	m.st.State, m.st.Error = task.Running, e.Cause
 	m.st.Queue, m.st.Lost = nil, nil
 	m.record("rollback begins", e.why(), e.Cause)
-	err := m.call(m.life, task.RollbackActivity, m.phaseInput(e.why()), nil)
+	in := m.phaseInput(e.why())
+	in.Cancel = e.Verb == verbCancel
+	err := m.call(m.life, task.RollbackActivity, in, nil)
 	var failure *task.Failure
 	if errors.As(err, &failure) {
 		if e.Verb != verbCancel || !m.untouched() {

@@ -2,9 +2,10 @@ package workflows
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
+
+	"go.temporal.io/sdk/workflow"
 
 	"godwit/internal/task"
 )
@@ -66,7 +67,9 @@ func (b *book) which(holding bool) (found []*place) {
 
 // learn takes over limits that a worker has told.
 func (b *book) learn(limits map[string]task.Limits) {
-	maps.Copy(b.Limits, limits)
+	for _, c := range workflow.DeterministicKeys(limits) {
+		b.Limits[c] = limits[c]
+	}
 }
 
 // take books what a migration says of itself.
@@ -77,7 +80,7 @@ func (b *book) take(c task.Claim) {
 		p = nil
 	}
 	switch {
-	case p != nil && c.No < p.No:
+	case p != nil && c.Run == p.Run && c.No < p.No:
 		return
 	case c.Released:
 		if p != nil {
@@ -265,12 +268,12 @@ func (b *book) status() task.CapacityStatus {
 			uses[c].Shards += p.Counts
 		}
 	}
-	for c := range b.Limits {
+	for _, c := range workflow.DeterministicKeys(b.Limits) {
 		if uses[c] == nil {
 			uses[c] = &task.ConnectionUse{}
 		}
 	}
-	for _, c := range slices.Sorted(maps.Keys(uses)) {
+	for _, c := range workflow.DeterministicKeys(uses) {
 		uses[c].Connection, uses[c].Limits = c, b.Limits[c]
 		out.Connections = append(out.Connections, *uses[c])
 	}

@@ -42,8 +42,10 @@ type Claim struct {
 	// Chain is the first run of those that continue each other as new, which
 	// tells migrations of the same id apart.
 	Chain string `json:"chain"`
-	// No counts the claims of a chain: an older one that comes late is ignored.
-	No int `json:"no"`
+	// No counts the claims, so that an older one of the same run that comes
+	// late is ignored. A run that was reset counts anew from where it was.
+	No  int    `json:"no"`
+	Run string `json:"run"`
 	// Connections are the names of all that it uses, folded (FoldConnection).
 	Connections []string  `json:"connections,omitempty"`
 	Priority    int       `json:"priority,omitempty"`

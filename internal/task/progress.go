@@ -100,6 +100,7 @@ type Heartbeat struct {
 	RowsPerSecond float64   `json:"rows_per_second,omitempty"`
 	Percent       float64   `json:"percent,omitempty"`
 	ChunkRows     int64     `json:"chunk_rows,omitempty"`
+	ChunkSeconds  float64   `json:"chunk_seconds,omitempty"` // what the last chunk took
 	Holding       string    `json:"holding,omitempty"`     // why the throttle holds
 	WaitingFor    string    `json:"waiting_for,omitempty"` // e.g. a lock, and who has it
 	Attempt       int       `json:"attempt,omitempty"`
