@@ -59,6 +59,8 @@ var scenarios = map[string]func(*testing.T, *ledger.Store, *server){
 	"AChangedFingerprintSaysWhatChanged":               fingerprints,
 	"TextThatPostgresCannotHoldIsStillNoted":           oddText,
 	"ALedgerOfANewerVersionIsRefused":                  newer,
+	"TimeHeldAddsUpAndIsNotCountedTwice":               heldTime,
+	"AReadingIsComparedWithTheFirstOne":                baseline,
 	"AnItemThatAnotherAttemptHasMovedOnIsNotMovedOver": itemMoved,
 }
 

@@ -76,7 +76,7 @@ func (l *Ledger) Start(ctx context.Context, m Migration, claims []string, items 
 		if err := l.guard(ctx, tx); err != nil {
 			return err
 		}
-		for _, table := range []string{"{item}", "{shard}", "{backup}"} {
+		for _, table := range []string{"{item}", "{shard}", "{backup}", "{hold}", "{baseline}"} {
 			if _, err := l.store.exec(ctx, tx, "delete from "+table+" where migration = ?", l.ID); err != nil {
 				return err
 			}

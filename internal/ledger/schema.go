@@ -97,6 +97,21 @@ var upgrades = [][]string{{
 		state varchar(16) not null,
 		created_at {time} not null,
 		primary key (migration, "no"))`,
+}, {
+	`create table {hold} (
+		migration {name} not null,
+		guard varchar(64) not null,
+		held_ms bigint not null,
+		times int not null,
+		detail {text} not null,
+		last_at {time} not null,
+		primary key (migration, guard))`,
+	`create table {baseline} (
+		migration {name} not null,
+		reading varchar(128) not null,
+		amount bigint not null,
+		taken_at {time} not null,
+		primary key (migration, reading))`,
 }}
 
 // ensureSchema creates or upgrades the ledger's tables. Two workers that start

@@ -22,6 +22,9 @@ func (l *Ledger) Status(ctx context.Context) (*task.Status, error) {
 	if m.Throttle != nil && m.Throttle.RowsPerSecond != nil {
 		s.Throttle.RowsPerSecond = *m.Throttle.RowsPerSecond
 	}
+	if s.Throttle.Held, err = l.Holds(ctx); err != nil {
+		return nil, err
+	}
 	phase := task.Transform
 	if m.Phase == task.Verify {
 		phase = task.Verify

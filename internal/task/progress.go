@@ -68,15 +68,6 @@ type ChangelogStatus struct {
 	Pending int64 `json:"pending"`
 }
 
-// ThrottleStatus tells whether the throttle holds the work back, and why.
-type ThrottleStatus struct {
-	Holding bool   `json:"holding"`
-	Reason  string `json:"reason"`
-	// RowsPerSecond is the limit in force, 0 for none; Parallel the shards at once.
-	RowsPerSecond int64 `json:"rows_per_second"`
-	Parallel      int   `json:"parallel"`
-}
-
 // PhaseStatus is one phase (or, in a pipeline, one step) with its times.
 type PhaseStatus struct {
 	Name      string     `json:"name"`
@@ -88,7 +79,7 @@ type PhaseStatus struct {
 }
 
 // Heartbeat is what a running activity tells about itself, shown as it is in
-// the Web UI. It stays under 1 KiB.
+// the Web UI. It stays under 2 KiB.
 type Heartbeat struct {
 	Phase         Phase     `json:"phase"`
 	Table         string    `json:"table,omitempty"` // with the shard's part: public.orders 3/8
@@ -101,8 +92,8 @@ type Heartbeat struct {
 	Percent       float64   `json:"percent,omitempty"`
 	ChunkRows     int64     `json:"chunk_rows,omitempty"`
 	ChunkSeconds  float64   `json:"chunk_seconds,omitempty"` // what the last chunk took
-	Holding       string    `json:"holding,omitempty"`     // why the throttle holds
-	WaitingFor    string    `json:"waiting_for,omitempty"` // e.g. a lock, and who has it
+	Holding       string    `json:"holding,omitempty"`       // why the throttle holds
+	WaitingFor    string    `json:"waiting_for,omitempty"`   // e.g. a lock, and who has it
 	Attempt       int       `json:"attempt,omitempty"`
 	At            time.Time `json:"at"`
 }

@@ -1,5 +1,41 @@
 package task
 
+import "time"
+
+// ThrottleStatus tells whether the throttle holds the work back, and why.
+type ThrottleStatus struct {
+	Holding bool   `json:"holding"`
+	Reason  string `json:"reason"`
+	// Since is when it began to hold, nil when it does not.
+	Since *time.Time `json:"since"`
+	// Guards are the guards of a migration at work with what they read last.
+	Guards []GuardStatus `json:"guards"`
+	// Held tells how long what has held the work back until now.
+	Held []HeldTime `json:"held"`
+	// RowsPerSecond and BytesPerSecond are the limits in force, 0 for none;
+	// Parallel the shards at once.
+	RowsPerSecond  int64 `json:"rows_per_second"`
+	BytesPerSecond int64 `json:"bytes_per_second"`
+	Parallel       int   `json:"parallel"`
+}
+
+// GuardStatus is a guard with what it read last.
+type GuardStatus struct {
+	Guard   string `json:"guard"`           // with what it watches: max_lag shop_r1
+	Reading string `json:"reading"`         // in words, or why there is none
+	Limit   string `json:"limit,omitempty"` // its high watermark
+	Holding bool   `json:"holding,omitempty"`
+}
+
+// HeldTime is how long one thing has held a migration back.
+type HeldTime struct {
+	Guard   string    `json:"guard"`
+	Seconds float64   `json:"seconds"`
+	Times   int       `json:"times"`
+	Detail  string    `json:"detail"` // the last reason
+	LastAt  time.Time `json:"last_at"`
+}
+
 // ThrottleSettings are the limits that an operator can change at run time. A
 // nil field is left as it is; zero, for a text also "none", takes the limit or
 // the guard away. Texts are written as in a spec: 5s, 20GiB.
