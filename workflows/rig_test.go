@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -245,10 +246,10 @@ func (r *rig) ends() (enumspb.WorkflowExecutionStatus, error) {
 }
 
 // history is that of one run.
-func (r *rig) history(run string) *historypb.History {
+func (r *rig) history(id, run string) *historypb.History {
 	r.t.Helper()
 	history := &historypb.History{}
-	events := r.c.GetWorkflowHistory(r.t.Context(), r.id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := r.c.GetWorkflowHistory(r.t.Context(), id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		event, err := events.Next()
 		require.NoError(r.t, err)
@@ -257,28 +258,30 @@ func (r *rig) history(run string) *historypb.History {
 	return history
 }
 
-// replays checks that every run can be replayed, and writes their histories to
-// a folder if one is given.
+// replays checks that every run, and that of Capacity, can be replayed, and
+// writes their histories to a folder if one is given.
 func (r *rig) replays(folder, name string) {
 	r.t.Helper()
+	r.replay(r.history(task.CapacityID(r.queue), ""), folder, name, "-capacity")
 	for i, run := range r.runs {
-		history := r.history(run)
-		replayer := worker.NewWorkflowReplayer()
-		Register(replayer)
-		require.NoError(r.t, replayer.ReplayWorkflowHistory(quiet{}, history))
-		if folder == "" || name == "" {
-			continue
-		}
-		if i > 0 {
-			name += "-again"
-		}
-		written, err := protojson.Marshal(history)
-		require.NoError(r.t, err)
-		var compact bytes.Buffer
-		require.NoError(r.t, json.Compact(&compact, written))
-		require.NoError(r.t, os.MkdirAll(folder, 0o755))
-		require.NoError(r.t, os.WriteFile(filepath.Join(folder, name+".json"), append(compact.Bytes(), '\n'), 0o644))
+		r.replay(r.history(r.id, run), folder, name, strings.Repeat("-again", i))
 	}
+}
+
+func (r *rig) replay(history *historypb.History, folder, name, suffix string) {
+	r.t.Helper()
+	replayer := worker.NewWorkflowReplayer()
+	Register(replayer)
+	require.NoError(r.t, replayer.ReplayWorkflowHistory(quiet{}, history))
+	if folder == "" || name == "" {
+		return
+	}
+	written, err := protojson.Marshal(history)
+	require.NoError(r.t, err)
+	var compact bytes.Buffer
+	require.NoError(r.t, json.Compact(&compact, written))
+	require.NoError(r.t, os.MkdirAll(folder, 0o755))
+	require.NoError(r.t, os.WriteFile(filepath.Join(folder, name+suffix+".json"), append(compact.Bytes(), '\n'), 0o644))
 }
 
 func (r *rig) input() MigrationInput {

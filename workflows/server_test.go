@@ -227,7 +227,7 @@ func makesAShortHistory(t *testing.T, r *rig) {
 	require.NoError(t, r.start())
 	_, err := r.ends()
 	require.NoError(t, err)
-	events := len(r.history(r.runs[0]).GetEvents())
+	events := len(r.history(r.id, r.runs[0]).GetEvents())
 	t.Logf("%d events", events)
 	require.Less(t, events, 500)
 }
