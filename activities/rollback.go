@@ -15,6 +15,7 @@ func (a *Activities) Rollback(ctx context.Context, in task.PhaseInput) error {
 		return err
 	}
 	_, err = phase(ctx, a, in, rollback, func(ctx context.Context, k kind.Kind, run *kind.Run) (struct{}, error) {
+		run.Cancel = in.Cancel
 		return struct{}{}, k.Rollback(ctx, run)
 	})
 	return err

@@ -82,14 +82,15 @@ func (f *copyFlags) run(a *app, cmd *cobra.Command) error {
 		return err
 	}
 	if f.print {
-		return f.printSpec(a)
+		return a.printSpec(f.spec)
 	}
 	return a.start(cmd, f.spec, &f.startFlags)
 }
 
-func (f *copyFlags) printSpec(a *app) error {
-	return a.print.Document(f.spec, func(w io.Writer) error {
-		flat, err := json.Marshal(f.spec)
+// printSpec prints a spec as a file that can be kept.
+func (a *app) printSpec(s *spec.Spec) error {
+	return a.print.Document(s, func(w io.Writer) error {
+		flat, err := json.Marshal(s)
 		if err != nil {
 			return err
 		}

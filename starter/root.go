@@ -26,7 +26,7 @@ const (
 
 // verbs are the commands, in the order in which help lists them.
 var verbs = []func(*app) *cobra.Command{
-	newRunCommand, newCopyCommand, newPlanCommand, newDemoCommand,
+	newRunCommand, newCopyCommand, newBackfillCommand, newPlanCommand, newDemoCommand,
 	newListCommand, newCapacityCommand, newStatusCommand, newWatchCommand, newWaitCommand, newEventsCommand,
 	newPauseCommand, newResumeCommand, newThrottleCommand, newCutoverCommand, newRetryCommand,
 	newCancelCommand, newRollbackCommand, newCleanupCommand,

@@ -17,6 +17,7 @@ import (
 	"godwit/internal/connection"
 	"godwit/internal/hook"
 	"godwit/internal/kind"
+	"godwit/internal/kind/backfill"
 	"godwit/internal/kind/copydb"
 	"godwit/internal/task"
 	"godwit/internal/version"
@@ -117,7 +118,8 @@ func newWorker(c client.Client, queue string, slots int, connections *connection
 		DefaultHeartbeatThrottleInterval:   heartbeatThrottle,
 	})
 	workflows.Register(w)
-	kinds := map[task.Kind]kind.Kind{task.Copy: copydb.New(version.Get().Version)}
+	v := version.Get().Version
+	kinds := map[task.Kind]kind.Kind{task.Copy: copydb.New(v), task.Backfill: backfill.New(v)}
 	w.RegisterActivity(activities.New(connections, kinds, owner()))
 	return w
 }

@@ -69,6 +69,9 @@ type Run struct {
 	// Stop is closed when the worker is stopping: end after the current chunk
 	// with an error of class stopping.
 	Stop <-chan struct{}
+	// Cancel says of a Rollback that the migration is cancelled: what cannot be
+	// undone stays as it is.
+	Cancel bool
 	// Throttle holds the work back; it is set once the migration is planned.
 	Throttle *throttle.Share
 }

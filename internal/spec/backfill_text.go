@@ -20,8 +20,8 @@ func (s Statements) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]string(s))
 }
 
-// JSONSchema allows both forms.
-func (Statements) JSONSchema() *jsonschema.Schema {
+// schema allows both forms.
+func (Statements) schema() *jsonschema.Schema {
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
 		{Type: "string", MinLength: new(uint64(1))},
 		{Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: new(uint64(1))},
@@ -34,7 +34,7 @@ func (v *Scalar) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// JSONSchema allows every single value.
-func (Scalar) JSONSchema() *jsonschema.Schema {
+// schema allows every single value.
+func (Scalar) schema() *jsonschema.Schema {
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string"}, {Type: "number"}, {Type: "boolean"}}}
 }

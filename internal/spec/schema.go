@@ -86,6 +86,8 @@ func (k slot) scalar(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", Pattern: durationPattern}
 	case Size:
 		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string", Pattern: sizePattern}, {Type: "integer", Minimum: "0"}}}
+	case interface{ schema() *jsonschema.Schema }:
+		return v.schema()
 	case document.Chooser:
 		s := &jsonschema.Schema{Type: "string"}
 		for _, choice := range v.Choices() {

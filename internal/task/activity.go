@@ -73,6 +73,9 @@ type PhaseInput struct {
 	Phase Phase `json:"phase"`
 	// Reason says why, where a human or a failure asked for it (rollback, cleanup).
 	Reason string `json:"reason,omitempty"`
+	// Cancel says of a rollback that an operator has cancelled the migration:
+	// what cannot be undone then stays as it is.
+	Cancel bool `json:"cancel,omitempty"`
 }
 
 // BackupResult tells what was backed up.

@@ -76,8 +76,11 @@ func (d *Desk) idFor(ctx context.Context, order Order) (string, error) {
 
 // placeOf is the connection that a migration writes to: its ledger is there.
 func placeOf(s *spec.Spec) string {
-	if s.Copy != nil {
+	switch {
+	case s.Copy != nil:
 		return s.Copy.Target
+	case s.Backfill != nil:
+		return s.Backfill.Database
 	}
 	return ""
 }

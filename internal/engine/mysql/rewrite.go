@@ -185,3 +185,20 @@ func same(t engine.Type, a, b string) string {
 	}
 	return a + " <=> " + b
 }
+
+// Attempt writes the statement that checks the parts together and reads no row.
+func (s *Server) Attempt(r *engine.Rewrite) string {
+	text := "SELECT 1"
+	for _, a := range r.Set {
+		text += ", " + alone(a.Expr)
+	}
+	text += " FROM " + QuoteName(r.Table.Name)
+	if r.From.Table != "" {
+		text += " JOIN " + QuoteName(r.From) + " ON " + alone(r.On)
+	}
+	text += " WHERE FALSE"
+	if r.Where != "" {
+		text += " AND " + alone(r.Where)
+	}
+	return text
+}

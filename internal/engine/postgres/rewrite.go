@@ -196,3 +196,18 @@ func same(t engine.Type, a, b string) string {
 	}
 	return a + " IS NOT DISTINCT FROM " + b
 }
+
+// Attempt writes the statement that checks the parts together and reads no row.
+func (s *Server) Attempt(r *engine.Rewrite) string {
+	text := "SELECT 1"
+	for _, a := range r.Set {
+		text += ", " + alone(a.Expr)
+	}
+	text += " FROM " + rewriteFrom(r) + " WHERE FALSE"
+	for _, condition := range []string{r.On, r.Where} {
+		if condition != "" {
+			text += " AND " + alone(condition)
+		}
+	}
+	return text
+}

@@ -1,0 +1,78 @@
+package backfill
+
+import (
+	"context"
+	"fmt"
+
+	"godwit/internal/engine"
+	"godwit/internal/hook"
+	"godwit/internal/kind"
+	"godwit/internal/ledger"
+	"godwit/internal/task"
+)
+
+// The numbers of the backups in the ledger.
+const (
+	savedBackup      = 1 // the old values
+	definitionBackup = 2 // the table's definition before the closing statement
+)
+
+// Backup makes the table that takes the old values, chunk by chunk.
+func (b *Backfill) Backup(ctx context.Context, run *kind.Run) (task.BackupResult, error) {
+	db, err := open(ctx, run)
+	if err != nil {
+		return task.BackupResult{}, err
+	}
+	it, err := load(ctx, run)
+	if err != nil {
+		return task.BackupResult{}, err
+	}
+	if it.state == itemPlanned {
+		if err := makeReady(ctx, run, db, it); err != nil {
+			return task.BackupResult{}, err
+		}
+	}
+	kept, err := keptBackups(ctx, run)
+	return task.BackupResult{Items: kept}, err
+}
+
+// makeReady makes the table of old values and notes it. On MySQL and MariaDB
+// the table is there at once, and may be so already.
+func makeReady(ctx context.Context, run *kind.Run, db *site, it *item) error {
+	err := db.transaction(ctx, func(tx engine.Tx) error {
+		if it.kept() {
+			for _, statement := range db.CreateSaved(it.Rewrite) {
+				if _, err := tx.Exec(ctx, statement); err != nil {
+					return fmt.Errorf("make the table of old values, %s: %w", it.Rewrite.Saved, err)
+				}
+			}
+			if err := run.Ledger.PutBackup(ctx, tx, it.backup(savedBackup)); err != nil {
+				return err
+			}
+		}
+		hook.At("table created")
+		return it.setState(ctx, run, tx, itemReady)
+	})
+	hook.At("table committed")
+	return err
+}
+
+// backup is the ledger's line about the old values.
+func (it *item) backup(no int) ledger.Backup {
+	r := it.Rewrite
+	return ledger.Backup{No: no, BackupItem: task.BackupItem{What: "old values of " + it.name(), Where: r.Saved.String(),
+		Restore: fmt.Sprintf("godwit rollback, or by hand: the table has the key (%s…), and the old and the new value of each column (%s, %s …)",
+			r.SavedKey(it.Table.Key[0]), r.SavedOld(r.Set[0].Column), r.SavedNew(r.Set[0].Column))}}
+}
+
+// keptBackups lists what a rollback has, with its size as it is now.
+func keptBackups(ctx context.Context, run *kind.Run) ([]task.BackupItem, error) {
+	all, err := run.Ledger.Backups(ctx)
+	var kept []task.BackupItem
+	for _, backup := range all {
+		if backup.State == ledger.BackupKept {
+			kept = append(kept, backup.BackupItem)
+		}
+	}
+	return kept, err
+}
