@@ -14,8 +14,6 @@ import (
 	"sync"
 
 	"godwit/internal/connection"
-	"godwit/internal/engine"
-	"godwit/internal/engine/postgres"
 	"godwit/internal/fault"
 	"godwit/internal/kind"
 	"godwit/internal/ledger"
@@ -51,15 +49,18 @@ func (a *Activities) store(ctx context.Context, name string) (*ledger.Store, err
 	if known != nil {
 		return known, nil
 	}
-	db, err := a.database(ctx, name)
+	c, err := a.connections.Get(name)
+	if err != nil {
+		return nil, err
+	}
+	db, err := ledger.Database(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	s, err := ledger.Open(ctx, db, a.owner)
 	if err != nil {
 		if fault.Of(err) == nil && kind.Classify(err).Class == task.Config {
-			return nil, fault.New(task.Config, "the ledger on connection %s cannot be used: %w; its user has to be able to make the schema %s "+
-				"(GRANT CREATE ON DATABASE …), or to use the one that is there and all of its tables", name, err, ledger.Schema)
+			return nil, fault.New(task.Config, "the ledger on connection %s cannot be used: %w; %s", name, err, ledger.Privileges(c))
 		}
 		return nil, fmt.Errorf("ledger on connection %s: %w", name, err)
 	}
@@ -75,21 +76,6 @@ func (a *Activities) forget(name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.ledgers, name)
-}
-
-func (a *Activities) database(ctx context.Context, name string) (engine.DB, error) {
-	c, err := a.connections.Get(name)
-	if err != nil {
-		return nil, err
-	}
-	if c.Engine != "postgres" {
-		return nil, fault.New(task.Config, "connection %s is a %s database: this version writes to PostgreSQL only", name, c.Engine)
-	}
-	pool, err := c.Postgres(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return postgres.New(pool), nil
 }
 
 // open finds everything that an activity of a migration needs. The migration

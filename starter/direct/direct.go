@@ -13,8 +13,6 @@ import (
 	"strings"
 
 	"godwit/internal/connection"
-	"godwit/internal/engine/postgres"
-	"godwit/internal/fault"
 	"godwit/internal/ledger"
 	"godwit/internal/task"
 )
@@ -50,14 +48,11 @@ func (r *Reader) look(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if c.Engine != "postgres" {
-		return fault.New(task.Config, "connection %s is a %s database: this version keeps ledgers in PostgreSQL only", name, c.Engine)
-	}
-	pool, err := c.Postgres(ctx)
+	db, err := ledger.Database(ctx, c)
 	if err != nil {
 		return err
 	}
-	r.store, err = ledger.Look(ctx, postgres.New(pool))
+	r.store, err = ledger.Look(ctx, db)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"net"
+	"slices"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -88,6 +89,8 @@ func AlreadyThere(err error) bool {
 
 // denied are the numbers by which a server refuses to show a table or a column.
 var denied = []uint16{1044, 1142, 1143, 1227}
+
+func isDenied(err error) bool { return slices.Contains(denied, number(err)) }
 
 // serverErrors are the errors whose class is known. MySQL and MariaDB share the
 // numbers up to about 1900; above that each has its own.

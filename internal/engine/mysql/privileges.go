@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -17,6 +16,7 @@ import (
 // CheckRead makes sure that the user may read every column of the tables. The
 // error names all tables that it may not read, and the grant that is missing.
 func (s *Server) CheckRead(ctx context.Context, names []engine.Name) error {
+	s.renew() // sessions from before the last grant know nothing of it
 	var refused []engine.Name
 	for _, name := range names {
 		rows, err := s.db.QueryContext(ctx, "SELECT * FROM "+QuoteName(name)+" LIMIT 0")
@@ -25,7 +25,7 @@ func (s *Server) CheckRead(ctx context.Context, names []engine.Name) error {
 		}
 		switch {
 		case err == nil:
-		case slices.Contains(denied, number(err)):
+		case isDenied(err):
 			refused = append(refused, name)
 		case number(err) == noSuchTable:
 			return fault.About(name.String(), task.Config, "%s: %w (%s)", name, engine.ErrNoTable, err)
@@ -44,7 +44,8 @@ func (s *Server) missingPrivilege(ctx context.Context, refused []engine.Name) er
 	if err := s.db.QueryRowContext(ctx, "SELECT CURRENT_USER()").Scan(&user); err != nil {
 		return fmt.Errorf("ask for the current user: %w", err)
 	}
-	account, host, _ := strings.Cut(user, "@")
+	at := strings.LastIndexByte(user, '@')
+	account, host := user[:at], user[at+1:]
 	var grants, list []string
 	for _, name := range refused {
 		list = append(list, name.String())

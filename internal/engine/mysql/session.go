@@ -21,16 +21,32 @@ var _ engine.DB = (*Server)(nil)
 // rows that it found, also of those that were already as it makes them: the
 // pool is set up so.
 func (s *Server) Exec(ctx context.Context, query string, args ...any) (int64, error) {
-	return execute(ctx, s.db, query, args)
+	n, err := execute(ctx, s.db, query, args)
+	if isDenied(err) {
+		s.renew()
+	}
+	return n, err
 }
 
 // Query runs a query. Its connection is in use until the rows are read or closed.
 func (s *Server) Query(ctx context.Context, query string, args ...any) (engine.Rows, error) {
 	r, err := s.db.QueryContext(ctx, query, args...)
 	if err != nil {
+		if isDenied(err) {
+			s.renew()
+		}
 		return nil, err
 	}
 	return &rows{Rows: r}, nil
+}
+
+// renew closes the sessions that nobody uses at the moment. A session goes by
+// the privileges on databases as they were when it began, so one that is refused
+// something will not hear of the grant by which that is mended.
+func (s *Server) renew() {
+	most := s.db.Stats().MaxOpenConnections
+	s.db.SetMaxIdleConns(0)
+	s.db.SetMaxIdleConns(max(most, 2))
 }
 
 // Dialect is that of MySQL and MariaDB.

@@ -493,3 +493,31 @@ func TestAQueryHandsOverWhatItsRowsHold(t *testing.T) {
 		require.Error(t, err)
 	})
 }
+
+func TestAGrantIsHeardOfAfterARefusal(t *testing.T) {
+	onBothWritten(t, func(t *testing.T, box *testServer, _ *Server) {
+		user := box.newUser(t, "SELECT ON "+box.database+".*")
+		s := box.connect(t, user, "")
+		for _, refused := range []struct {
+			statement, grant string
+			run              func(statement string) error
+		}{
+			{"INSERT INTO t (a) VALUES (10)", "INSERT", func(statement string) error {
+				_, err := s.Exec(t.Context(), statement)
+				return err
+			}},
+			{"UPDATE t SET b = 1", "UPDATE", func(statement string) error {
+				tx, err := s.Begin(t.Context())
+				require.NoError(t, err)
+				defer tx.Rollback(t.Context())
+				_, err = tx.Exec(t.Context(), statement)
+				return err
+			}},
+		} {
+			class, _ := Classify(refused.run(refused.statement))
+			require.Equal(t, task.Config, class)
+			box.exec(t, "GRANT "+refused.grant+" ON "+box.database+".* TO "+user)
+			require.NoError(t, refused.run(refused.statement))
+		}
+	})
+}

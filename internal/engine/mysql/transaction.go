@@ -119,11 +119,13 @@ func (t *Tx) Rollback(ctx context.Context) error {
 
 // undo rolls back. When that fails the connection is closed, and without its
 // client the server can only roll back: there is nothing for a caller to do.
+//
+// A session that was refused something is closed as well: see renew.
 func (t *Tx) undo(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
 	t.session.settle()
-	if _, err := t.session.Exec(ctx, "ROLLBACK"); err != nil {
+	if _, err := t.session.Exec(ctx, "ROLLBACK"); err != nil || isDenied(t.failure) {
 		t.session.cut()
 	}
 	t.end()
