@@ -55,6 +55,10 @@ func (l *Ledger) guard(ctx context.Context, tx engine.Querier) error {
 	return err
 }
 
+// Steers refuses, in a transaction about the migration as a whole, an attempt
+// that no longer steers it.
+func (l *Ledger) Steers(ctx context.Context, tx engine.Querier) error { return l.guard(ctx, tx) }
+
 // Undo notes, in the transaction that undoes the migration, that nothing of it
 // is left: no attempt that is alive somewhere can commit anything after it, and
 // what the shards have done does not count any more.
