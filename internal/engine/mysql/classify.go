@@ -58,6 +58,7 @@ var driverErrors = []struct {
 	err   error
 	class task.Class
 }{
+	{poolClosed, task.Stopping},
 	{driver.ErrBadConn, task.Transient},
 	{sql.ErrConnDone, task.Transient},
 	{mysql.ErrInvalidConn, task.Transient},
@@ -73,6 +74,18 @@ var driverErrors = []struct {
 	{mysql.ErrUnknownPlugin, task.Config},
 	{mysql.ErrOldProtocol, task.Config},
 }
+
+// poolClosed is the error of a pool that is closed, which a worker does when it
+// stops. It has no name, so a closed pool is asked for it.
+var poolClosed = func() error {
+	connector, err := mysql.NewConnector(mysql.NewConfig())
+	if err != nil {
+		return err
+	}
+	pool := sql.OpenDB(connector)
+	_ = pool.Close() // there is nothing to be closed
+	return pool.Ping()
+}()
 
 // The numbers that are used elsewhere.
 const noSuchTable = 1146
@@ -136,6 +149,7 @@ var serverErrors = map[uint16]task.Class{
 	1114: task.Busy, // the table, or its disk, is full
 	1135: task.Busy, // cannot create a thread
 	1180: task.Busy, // error during commit: certification in a cluster
+	1197: task.Busy, // the transaction is larger than max_binlog_cache_size
 	1203: task.Busy, // too many connections of this user
 	1205: task.Busy, // lock wait timeout
 	1206: task.Busy, // the lock table is full
@@ -145,6 +159,7 @@ var serverErrors = map[uint16]task.Class{
 	1613: task.Busy, // XA: rolled back, took too long
 	1614: task.Busy, // XA: rolled back, deadlock
 	1637: task.Busy, // too many transactions at once
+	1705: task.Busy, // the statement is larger than max_binlog_stmt_cache_size
 	1969: task.Busy, // MariaDB: max_statement_time exceeded
 	3024: task.Busy, // MySQL: max_execution_time exceeded
 	3058: task.Busy, // deadlock of user-level locks
@@ -208,6 +223,7 @@ var serverErrors = map[uint16]task.Class{
 	1049: task.Config, // unknown database
 	1050: task.Config, // table exists
 	1051: task.Config, // unknown table
+	1052: task.Config, // ambiguous column
 	1054: task.Config, // unknown column
 	1060: task.Config, // duplicate column
 	1061: task.Config, // duplicate index
@@ -215,8 +231,10 @@ var serverErrors = map[uint16]task.Class{
 	1071: task.Config, // key too long
 	1072: task.Config, // key column does not exist
 	1091: task.Config, // cannot drop what is not there
+	1093: task.Config, // the table that is changed is read in a subquery
 	1095: task.Config, // not the owner of the thread
 	1109: task.Config, // unknown table
+	1111: task.Config, // invalid use of a group function
 	1115: task.Config, // unknown character set
 	1118: task.Config, // row too large
 	1129: task.Config, // host is blocked
@@ -232,6 +250,8 @@ var serverErrors = map[uint16]task.Class{
 	1193: task.Config, // unknown system variable
 	1194: task.Config, // the table is crashed
 	1195: task.Config, // the table is crashed
+	1210: task.Config, // wrong arguments
+	1221: task.Config, // wrong usage
 	1227: task.Config, // a privilege is missing
 	1231: task.Config, // a variable cannot have the value
 	1235: task.Config, // not supported by this version
@@ -241,20 +261,26 @@ var serverErrors = map[uint16]task.Class{
 	1271: task.Config, // illegal mix of collations
 	1273: task.Config, // unknown collation
 	1286: task.Config, // unknown storage engine
+	1288: task.Config, // not an updatable table
 	1290: task.Config, // an option of the server prevents it: read-only
 	1298: task.Config, // unknown time zone
 	1305: task.Config, // no such function
 	1347: task.Config, // not a table
+	1348: task.Config, // not an updatable column
 	1356: task.Config, // invalid view
 	1364: task.Config, // no default for a column
 	1370: task.Config, // command denied for the routine
 	1396: task.Config, // account operation failed
 	1419: task.Config, // binary log: SUPER or log_bin_trust_function_creators
+	1442: task.Config, // a trigger changes the table that the statement is about
 	1449: task.Config, // no such definer
 	1524: task.Config, // plugin is not loaded
 	1698: task.Config, // access denied, without a password
 	1709: task.Config, // index column too long
 	1712: task.Config, // corrupt index
+	1785: task.Config, // GTIDs: tables with and without transactions in one
+	1786: task.Config, // GTIDs: CREATE TABLE … SELECT
+	1787: task.Config, // GTIDs: a temporary table in a transaction
 	1792: task.Config, // read-only transaction
 	1812: task.Config, // tablespace is missing
 	1820: task.Config, // password must be changed
@@ -263,9 +289,12 @@ var serverErrors = map[uint16]task.Class{
 	1846: task.Config, // ALTER is not supported this way
 	1862: task.Config, // password has expired
 	1877: task.Config, // corrupt table
+	1906: task.Config, // MariaDB: a generated column cannot be set
 	1932: task.Config, // the table is not in the engine
+	3105: task.Config, // a generated column cannot be set
 	3118: task.Config, // account is locked
 	3159: task.Config, // TLS is required
+	3750: task.Config, // a table has to have a primary key
 	3780: task.Config, // foreign key: columns are incompatible
 	3948: task.Config, // LOCAL INFILE is off
 	4151: task.Config, // MariaDB: account is locked

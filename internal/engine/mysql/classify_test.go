@@ -23,12 +23,12 @@ func TestEveryKnownErrorHasItsClass(t *testing.T) {
 	expected := map[task.Class][]uint16{
 		task.Transient: {1015, 1030, 1043, 1047, 1053, 1077, 1079, 1080, 1105, 1152, 1156, 1157, 1158, 1159, 1160, 1161, 1184, 1189, 1190,
 			1317, 1615, 1927, 2002, 2003, 2006, 2013, 2055, 3032, 3168, 3169, 4031},
-		task.Busy: {1020, 1021, 1040, 1041, 1114, 1135, 1180, 1203, 1205, 1206, 1213, 1226, 1412, 1613, 1614, 1637, 1969, 3024, 3058, 3101, 3572},
+		task.Busy: {1020, 1021, 1040, 1041, 1114, 1135, 1180, 1197, 1203, 1205, 1206, 1213, 1226, 1412, 1613, 1614, 1637, 1705, 1969, 3024, 3058, 3101, 3572},
 		task.Data: {1022, 1048, 1062, 1136, 1138, 1169, 1216, 1217, 1261, 1262, 1263, 1264, 1265, 1292, 1300, 1301, 1365, 1366, 1367, 1406, 1411, 1416, 1441,
 			1451, 1452, 1525, 1526, 1557, 1586, 1644, 1690, 1748, 1761, 1762, 1859, 1977, 3140, 3141, 3143, 3144, 3146, 3156, 3157, 3751, 3819, 3854, 3903, 4025, 4038},
-		task.Config: {1044, 1045, 1049, 1050, 1051, 1054, 1060, 1061, 1064, 1071, 1072, 1091, 1095, 1109, 1115, 1118, 1129, 1130, 1133, 1142, 1143, 1146, 1148, 1149,
-			1153, 1176, 1193, 1194, 1195, 1227, 1231, 1235, 1251, 1267, 1270, 1271, 1273, 1286, 1290, 1298, 1305, 1347, 1356, 1364, 1370, 1396, 1419, 1449, 1524,
-			1698, 1709, 1712, 1792, 1812, 1820, 1836, 1845, 1846, 1862, 1877, 1932, 3118, 3159, 3780, 3948, 4151},
+		task.Config: {1044, 1045, 1049, 1050, 1051, 1052, 1054, 1060, 1061, 1064, 1071, 1072, 1091, 1093, 1095, 1109, 1111, 1115, 1118, 1129, 1130, 1133, 1142, 1143, 1146, 1148, 1149,
+			1153, 1176, 1193, 1194, 1195, 1210, 1221, 1227, 1231, 1235, 1251, 1267, 1270, 1271, 1273, 1286, 1288, 1290, 1298, 1305, 1347, 1348, 1356, 1364, 1370, 1396, 1419, 1442, 1449, 1524,
+			1698, 1709, 1712, 1785, 1786, 1787, 1792, 1812, 1820, 1836, 1845, 1846, 1862, 1877, 1906, 1932, 3105, 3118, 3159, 3750, 3780, 3948, 4151},
 	}
 	listed := 0
 	for class, numbers := range expected {
@@ -83,7 +83,7 @@ func TestErrorsOfTheDriverAndTheNetworkHaveTheirClass(t *testing.T) {
 func TestServersReportWhatIsExpectedOfThem(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *testServer) {
 		s.exec(t, "CREATE TABLE p (id int PRIMARY KEY)", "CREATE TABLE t (id int PRIMARY KEY, p int REFERENCES p (id), v varchar(3) NOT NULL, n tinyint, d date, CHECK (n < 100), CONSTRAINT f FOREIGN KEY (p) REFERENCES p (id))",
-			"INSERT INTO t VALUES (1, NULL, 'a', 1, NULL)")
+			"INSERT INTO t VALUES (1, NULL, 'a', 1, NULL)", "CREATE TABLE g (n int, g int AS (n + 1) STORED)", "INSERT INTO g (n) VALUES (1)")
 		tooLong := "SELECT /*+ MAX_EXECUTION_TIME(20) */ COUNT(*) FROM information_schema.COLUMNS a, information_schema.COLUMNS b, information_schema.COLUMNS c"
 		if s.isMariaDB() {
 			tooLong = "SET STATEMENT max_statement_time = 0.02 FOR SELECT SLEEP(5)"
@@ -98,6 +98,10 @@ func TestServersReportWhatIsExpectedOfThem(t *testing.T) {
 			"INSERT INTO t VALUES (2, NULL, 'a', 1, '2024-02-30')":    task.Data,
 			"INSERT INTO t VALUES (2)":                                task.Data,
 			"INSERT INTO t (id) VALUES (2)":                           task.Config,
+			"UPDATE t a JOIN t b ON a.id = b.id SET a.n = n":          task.Config,
+			"DELETE FROM t WHERE id > sum(n)":                         task.Config,
+			"UPDATE t SET n = (SELECT max(x.n) FROM g x), g = 1":      task.Config,
+			"UPDATE g SET g = 1":                                      task.Config,
 			"SELECT * FROM nowhere":                                   task.Config,
 			"SELECT nothing FROM t":                                   task.Config,
 			"SELEC 1":                                                 task.Config,
@@ -129,6 +133,23 @@ func TestServersReportWhatIsExpectedOfThem(t *testing.T) {
 			require.Equal(t, task.Busy, got, "%s: %v", statement, err)
 		}
 		require.NoError(t, blocker.Rollback())
+	})
+}
+
+func TestAPoolThatIsClosedBelongsToAStoppingWorker(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *testServer) {
+		require.NoError(t, s.db.Close())
+		for _, use := range []func() error{
+			func() error { _, err := s.Exec(t.Context(), "SELECT 1"); return err },
+			func() error { _, err := s.Begin(t.Context()); return err },
+			func() error { _, err := s.Acquire(t.Context()); return err },
+			func() error { return s.KillSession(t.Context(), "1@x") },
+			func() error { return s.WithLock(t.Context(), "x", func(context.Context) error { return nil }) },
+		} {
+			class, known := Classify(use())
+			require.True(t, known)
+			require.Equal(t, task.Stopping, class)
+		}
 	})
 }
 
