@@ -116,7 +116,7 @@ func TestARowThatStillMatchesAsItWasWrittenIsNotChangedAgain(t *testing.T) {
 	everywhere(t, func(t *testing.T, r *rig) {
 		r.orders(3000)
 		// The sample's rows do not match afterwards, a later one does.
-		r.exec("UPDATE "+r.table("orders")+" SET balance = 50 WHERE id <= 2500", "UPDATE "+r.table("orders")+" SET balance = 1 WHERE id > 2500")
+		r.exec("UPDATE " + r.table("orders") + " SET balance = CASE WHEN id <= 2500 THEN 50 ELSE 1 END")
 		j := r.job("sampled", "set: {balance: balance * 100}\nwhere: balance < 1000\n")
 		result, err := j.preflight()
 		require.NoError(t, err)

@@ -101,8 +101,10 @@ func (p *plan) check(ctx context.Context, run *kind.Run, db *site) error {
 	if err != nil || s.Check == nil {
 		return err
 	}
-	_, err = answer(ctx, db, s.Check.Query)
-	if class := kind.Classify(err).Class; err != nil && (class == task.Config || class == task.Data) {
+	if _, err = answer(ctx, db, s.Check.Query); err == nil {
+		return nil
+	}
+	if class := kind.Classify(err).Class; class == task.Config || class == task.Data {
 		return fault.About(table.Name.String(), task.Config, "check.query: %q: %w", s.Check.Query, err)
 	}
 	return err

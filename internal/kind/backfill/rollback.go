@@ -334,7 +334,7 @@ func (b *Backfill) dropEmpty(ctx context.Context, run *kind.Run, db *site, it *i
 	}
 	var left int64
 	err := number(ctx, db, "SELECT count(*) FROM "+db.QuoteName(it.Rewrite.Saved), &left)
-	if kind.Classify(err).Class == task.Config && err != nil {
+	if err != nil && kind.Classify(err).Class == task.Config {
 		return nil // it is not there: never made, or dropped by an attempt before this one
 	}
 	if err != nil {
