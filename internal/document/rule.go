@@ -19,6 +19,8 @@ func fill(s reflect.Value) {
 			setDefault(f, v)
 		case v.Kind() == reflect.Struct:
 			fill(v)
+		case v.Kind() == reflect.Pointer && !v.IsNil() && v.Elem().Kind() == reflect.Struct:
+			fill(v.Elem())
 		}
 	}
 }

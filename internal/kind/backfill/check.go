@@ -194,7 +194,8 @@ func (p *plan) checkStatement(ctx context.Context, db *site) error {
 	if err != nil {
 		return err
 	}
-	for i, statement := range statements {
+	// The lock that goes before several of them is not the user's.
+	for i, statement := range statements[len(statements)-len(p.item.Statement):] {
 		warning, err := db.ExplainStatement(ctx, statement)
 		if f := fault.Of(err); f != nil && f.Class == task.Config {
 			return fault.About(table.Name.String(), task.Config, "statement %d: %w", i+1, err)

@@ -93,7 +93,7 @@ func (w *shardCopy) do(ctx context.Context) error {
 	}
 	f := newFeed(w.dbs.from, w.item, left, w.sizer, w.run)
 	go f.run(ctx)
-	w.beat(0)
+	w.beat(0, 0)
 	r := &chunkReader{ctx: ctx, feed: f}
 	for {
 		more, err := r.begin()
@@ -137,18 +137,21 @@ func (w *shardCopy) write(ctx context.Context, r *chunkReader) error {
 	if err := tx.Commit(ctx); err != nil {
 		return err
 	}
-	w.run.Throttle.Committed(time.Since(commit))
+	committed := time.Since(commit)
+	w.run.Throttle.Committed(committed)
 	hook.At("after commit")
 	w.lease.Committed(p)
 	w.rows += p.Rows
-	w.sizer.Done(p.Rows, p.Bytes, time.Since(began))
-	w.beat(p.Rows)
+	took := time.Since(began)
+	w.sizer.Done(p.Rows, p.Bytes, took)
+	w.sizer.Commit(p.Rows, committed, w.run.Throttle.CommitLimit())
+	w.beat(p.Rows, took)
 	return nil
 }
 
-func (w *shardCopy) beat(chunkRows int64) {
+func (w *shardCopy) beat(chunkRows int64, took time.Duration) {
 	h := task.Heartbeat{Phase: task.Transform, Table: w.lease.Label(), Shard: w.lease.No, Rows: w.lease.Rows, RowsTotal: max(w.lease.RowsEstimate, w.lease.Rows),
-		Bytes: w.lease.Bytes, ChunkRows: chunkRows}
+		Bytes: w.lease.Bytes, ChunkRows: chunkRows, ChunkSeconds: took.Seconds()}
 	if w.lease.Checkpoint != nil {
 		h.Checkpoint = shortKey(w.lease.Checkpoint)
 	}
