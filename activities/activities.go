@@ -19,6 +19,7 @@ import (
 	"godwit/internal/ledger"
 	"godwit/internal/spec"
 	"godwit/internal/task"
+	"godwit/internal/throttle"
 )
 
 // Activities has one method per activity, named as in task. All of its
@@ -37,7 +38,7 @@ type Activities struct {
 // trail.
 func New(connections *connection.Registry, kinds map[task.Kind]kind.Kind, owner string) *Activities {
 	return &Activities{connections: connections, kinds: kinds, owner: owner, ledgers: map[string]*ledger.Store{},
-		governors: governors{byID: map[string]*governed{}}}
+		governors: governors{watch: throttle.NewWatch(connections), byID: map[string]*governed{}}}
 }
 
 // store opens the ledger of a connection once. Nobody waits for a ledger that

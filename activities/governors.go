@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"go.temporal.io/sdk/activity"
+
 	"godwit/internal/kind"
 	"godwit/internal/task"
 	"godwit/internal/throttle"
@@ -16,6 +18,8 @@ const lingers = 30 * time.Second
 
 // governors are the migrations' governors in this worker.
 type governors struct {
+	watch *throttle.Watch
+
 	mu   sync.Mutex
 	byID map[string]*governed
 }
@@ -28,7 +32,7 @@ type governed struct {
 
 // share gives a run its part of its migration's governor; done gives it back.
 func (g *governors) share(ctx context.Context, run *kind.Run, phase task.Phase, shard int) (done func(), err error) {
-	held := g.enter(run)
+	held := g.enter(ctx, run)
 	share, err := held.Share(ctx, phase, shard, run.Stop)
 	if err != nil {
 		g.leave(run.Ref.ID, held)
@@ -41,13 +45,17 @@ func (g *governors) share(ctx context.Context, run *kind.Run, phase task.Phase, 
 	}, nil
 }
 
-func (g *governors) enter(run *kind.Run) *governed {
+func (g *governors) enter(ctx context.Context, run *kind.Run) *governed {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	held := g.byID[run.Ref.ID]
 	if held == nil {
+		metrics := activity.GetMetricsHandler(ctx)
+		count := func(guard string, held time.Duration) {
+			metrics.WithTags(map[string]string{"guard": guard}).Timer("godwit_held").Record(held)
+		}
 		held = &governed{Governor: throttle.New(throttle.Config{
-			Spec: run.Spec, Written: run.Ref.Ledger, Connections: run.Connections, Ledger: run.Ledger})}
+			Spec: run.Spec, Written: run.Ref.Ledger, Watch: g.watch, Ledger: run.Ledger, Count: count})}
 		g.byID[run.Ref.ID] = held
 	}
 	held.Follow(run.Spec)

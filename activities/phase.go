@@ -99,6 +99,7 @@ func shard(ctx context.Context, a *Activities, in task.ShardInput, call step[tas
 		log.Warn("shard not done", "took", time.Since(began), "error", err)
 		return task.ShardResult{}, p.report(err)
 	}
+	result.Held = run.Throttle.Held()
 	log.Info("shard done", "table", result.Table, "rows", result.Rows, "took", time.Since(began))
 	return result, nil
 }

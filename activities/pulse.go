@@ -75,7 +75,12 @@ func (p *pulse) beat(h task.Heartbeat) {
 		metrics.Counter("godwit_rows").Inc(rows)
 		metrics.Counter("godwit_bytes").Inc(max(0, h.Bytes-p.last.Bytes))
 	}
-	h.Attempt, h.At, h.Holding = p.attempt, time.Now().UTC(), p.last.Holding
+	if h.ChunkSeconds > 0 {
+		activity.GetMetricsHandler(p.activity).WithTags(map[string]string{"phase": string(h.Phase)}).
+			Timer("godwit_chunk").Record(time.Duration(h.ChunkSeconds * float64(time.Second)))
+	}
+	h.Attempt, h.At = p.attempt, time.Now().UTC()
+	h.Holding, h.HoldingSince, h.Guards, h.Held = p.last.Holding, p.last.HoldingSince, p.last.Guards, p.last.Held
 	p.last, p.moved = h, time.Now()
 }
 
@@ -139,9 +144,7 @@ func (p *pulse) watch() {
 func (p *pulse) tick() {
 	p.mu.Lock()
 	if p.share != nil {
-		if p.last.Holding = p.share.Holding(); p.last.Holding != "" {
-			p.moved = time.Now() // a shard that is held is not stuck
-		}
+		p.tellHold()
 	}
 	last, still := p.last, time.Since(p.moved)
 	p.mu.Unlock()
@@ -150,6 +153,17 @@ func (p *pulse) tick() {
 		return
 	}
 	activity.RecordHeartbeat(p.activity, last)
+}
+
+// tellHold adds to the heartbeat what holds the work back. A shard that is held
+// is not stuck.
+func (p *pulse) tellHold() {
+	reason, since := p.share.HoldingSince()
+	p.last.Holding, p.last.HoldingSince = reason, nil
+	if reason != "" {
+		p.moved, p.last.HoldingSince = time.Now(), &since
+	}
+	p.last.Guards, p.last.Held = p.share.Guards(), p.share.Held()
 }
 
 // ask closes stop, once.

@@ -12,10 +12,9 @@ import (
 const slack = 2 * time.Second
 
 // Held adds to the time that a guard, or a rate, has held the migration back:
-// what has passed since the last report of whoever reports. Several workers are
-// held at once by the same; time that one has reported already does not count
-// again.
-func (l *Ledger) Held(ctx context.Context, guard, detail string, took time.Duration) error {
+// so much of a span that ends now. Several workers are held at once by the
+// same; time that one has reported already does not count again.
+func (l *Ledger) Held(ctx context.Context, guard, detail string, took, span time.Duration) error {
 	return l.store.transaction(ctx, func(tx engine.Tx) error {
 		var held int64
 		var last, now time.Time
@@ -30,7 +29,7 @@ func (l *Ledger) Held(ctx context.Context, guard, detail string, took time.Durat
 			return err
 		}
 		since, again := now.Sub(last), 0
-		if since > took+slack {
+		if since > span+slack {
 			again = 1 // it has let go in between
 		}
 		_, err = l.store.exec(ctx, tx, "update {hold} set held_ms = held_ms + ?, times = times + ?, detail = ?, last_at = {now} where migration = ? and guard = ?",

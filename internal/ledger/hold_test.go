@@ -22,20 +22,20 @@ func heldTime(t *testing.T, store *ledger.Store, db *server) {
 		}
 		return 0, 0
 	}
-	require.NoError(t, l.Held(ctx, "max_lag", "replica 5 s behind", 10*time.Second))
+	require.NoError(t, l.Held(ctx, "max_lag", "replica 5 s behind", 10*time.Second, 10*time.Second))
 	seconds, times := held("max_lag")
 	require.Equal(t, 10.0, seconds)
 	require.Equal(t, 1, times)
 
 	// Another worker was held for the same ten seconds.
-	require.NoError(t, other.Held(ctx, "max_lag", "replica 6 s behind", 10*time.Second))
+	require.NoError(t, other.Held(ctx, "max_lag", "replica 6 s behind", 10*time.Second, 10*time.Second))
 	seconds, times = held("max_lag")
 	require.InDelta(t, 10.0, seconds, 1, "only what has passed since the last report counts")
 	require.Equal(t, 1, times)
 
-	require.NoError(t, l.Held(ctx, "http", "", 500*time.Millisecond))
+	require.NoError(t, l.Held(ctx, "http", "", 500*time.Millisecond, 500*time.Millisecond))
 	time.Sleep(3 * time.Second)
-	require.NoError(t, l.Held(ctx, "http", "503 中", 500*time.Millisecond))
+	require.NoError(t, l.Held(ctx, "http", "503 中", 500*time.Millisecond, 500*time.Millisecond))
 	seconds, times = held("http")
 	require.InDelta(t, 1.0, seconds, 0.01)
 	require.Equal(t, 2, times, "it had let go in between")

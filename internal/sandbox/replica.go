@@ -27,7 +27,7 @@ func (s *Server) Replica(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Durable = true // after Kill it goes on where it was only when it knows where that is
+	o.Durable = true                             // after Kill it goes on where it was only when it knows where that is
 	o.Settings["server_id"] = strconv.Itoa(port) // unlike those of the others
 	o.Settings["relay_log"], o.Settings["relay_log_recovery"] = "relay", "ON"
 	replica, err := Start(ctx, s.Kind, o)

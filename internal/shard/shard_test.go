@@ -53,3 +53,21 @@ func TestADeadlockHalvesTheChunkDownToTheSmallest(t *testing.T) {
 	s.Halve()
 	require.EqualValues(t, 100, s.Rows())
 }
+
+func TestALongCommitHalvesTheChunksUntilTheyAreCalmAgain(t *testing.T) {
+	s := NewSizer(Limits{Target: time.Second, MaxBytes: 1 << 30, Start: 1000, Min: 10, Max: 2000})
+	s.Commit(1000, 50*time.Millisecond, 10*time.Millisecond)
+	require.EqualValues(t, 500, s.Rows())
+	s.Commit(500, 20*time.Millisecond, 10*time.Millisecond)
+	require.EqualValues(t, 250, s.Rows())
+	s.Commit(100, time.Millisecond, 10*time.Millisecond)
+	require.EqualValues(t, 250, s.Rows(), "a smaller chunk says nothing about this size")
+	s.Commit(250, time.Millisecond, 10*time.Millisecond)
+	require.EqualValues(t, 275, s.Rows())
+	for range 20 {
+		s.Commit(s.Rows(), time.Second, 10*time.Millisecond)
+	}
+	require.EqualValues(t, 10, s.Rows(), "not below the smallest")
+	s.Commit(10, time.Second, 0)
+	require.EqualValues(t, 1000, s.Rows(), "the limit was taken away")
+}

@@ -40,6 +40,7 @@ type Sizer struct {
 	mu     sync.Mutex
 	rows   int64
 	costs  []cost
+	calm   int64 // rows at which commits took no longer than they may; 0 for no limit
 }
 
 // cost is what one row of a chunk took.
@@ -52,6 +53,9 @@ func NewSizer(limits Limits) *Sizer { return &Sizer{limits: limits, rows: limits
 func (s *Sizer) Rows() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.calm > 0 {
+		return min(s.rows, s.calm)
+	}
 	return s.rows
 }
 
@@ -76,6 +80,26 @@ func (s *Sizer) Done(rows, bytes int64, took time.Duration) {
 		fit = min(fit, float64(s.limits.MaxBytes)/perRow)
 	}
 	s.set(int64(min(fit, growth*float64(max(s.rows, 1)))))
+}
+
+// Commit tells how long the commit of the last chunk took, and how long one may
+// take, 0 for as long as it likes. What others feel of a big chunk is its
+// commit: one that took too long halves what may follow, and each that did not
+// lets it grow by a tenth again.
+func (s *Sizer) Commit(rows int64, took, most time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case most <= 0:
+		s.calm = 0
+	case took > most:
+		s.calm = max(s.limits.Min, 1, min(rows, s.rows)/2)
+	case s.calm > 0 && rows >= s.calm*9/10:
+		s.calm += max(1, s.calm/10)
+	}
+	if s.calm >= s.limits.Max {
+		s.calm = 0
+	}
 }
 
 // Halve is for a chunk that ran into a timeout or a deadlock.

@@ -120,6 +120,8 @@ type ShardResult struct {
 	Table string `json:"table"`
 	Rows  int64  `json:"rows"`  // rows of the whole shard
 	Bytes int64  `json:"bytes"` // bytes of the whole shard
+	// Held tells how long what has held the migration back until now.
+	Held []HeldTime `json:"held,omitempty"`
 }
 
 // VerifySummary tells what verification compared.

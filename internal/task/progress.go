@@ -79,21 +79,26 @@ type PhaseStatus struct {
 }
 
 // Heartbeat is what a running activity tells about itself, shown as it is in
-// the Web UI. It stays under 2 KiB.
+// the Web UI. It stays under 4 KiB.
 type Heartbeat struct {
-	Phase         Phase     `json:"phase"`
-	Table         string    `json:"table,omitempty"` // with the shard's part: public.orders 3/8
-	Shard         int       `json:"shard,omitempty"`
-	Checkpoint    string    `json:"checkpoint,omitempty"` // for display only; the ledger has the truth
-	Rows          int64     `json:"rows"`
-	RowsTotal     int64     `json:"rows_total,omitempty"`
-	Bytes         int64     `json:"bytes,omitempty"`
-	RowsPerSecond float64   `json:"rows_per_second,omitempty"`
-	Percent       float64   `json:"percent,omitempty"`
-	ChunkRows     int64     `json:"chunk_rows,omitempty"`
-	ChunkSeconds  float64   `json:"chunk_seconds,omitempty"` // what the last chunk took
-	Holding       string    `json:"holding,omitempty"`       // why the throttle holds
-	WaitingFor    string    `json:"waiting_for,omitempty"`   // e.g. a lock, and who has it
-	Attempt       int       `json:"attempt,omitempty"`
-	At            time.Time `json:"at"`
+	Phase         Phase   `json:"phase"`
+	Table         string  `json:"table,omitempty"` // with the shard's part: public.orders 3/8
+	Shard         int     `json:"shard,omitempty"`
+	Checkpoint    string  `json:"checkpoint,omitempty"` // for display only; the ledger has the truth
+	Rows          int64   `json:"rows"`
+	RowsTotal     int64   `json:"rows_total,omitempty"`
+	Bytes         int64   `json:"bytes,omitempty"`
+	RowsPerSecond float64 `json:"rows_per_second,omitempty"`
+	Percent       float64 `json:"percent,omitempty"`
+	ChunkRows     int64   `json:"chunk_rows,omitempty"`
+	ChunkSeconds  float64 `json:"chunk_seconds,omitempty"` // what the last chunk took
+	Holding       string  `json:"holding,omitempty"`       // why the throttle holds
+	// HoldingSince is when it began to, Guards what its guards say, and Held how
+	// long what has held the migration until now.
+	HoldingSince *time.Time    `json:"holding_since,omitempty"`
+	Guards       []GuardStatus `json:"guards,omitempty"`
+	Held         []HeldTime    `json:"held,omitempty"`
+	WaitingFor   string        `json:"waiting_for,omitempty"` // e.g. a lock, and who has it
+	Attempt      int           `json:"attempt,omitempty"`
+	At           time.Time     `json:"at"`
 }
