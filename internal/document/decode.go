@@ -91,6 +91,9 @@ func (d *decoder) value(n *Node, path string, v reflect.Value) {
 	}
 	if v.Kind() == reflect.Pointer {
 		fresh := reflect.New(v.Type().Elem())
+		if fresh.Elem().Kind() == reflect.Struct {
+			fill(fresh.Elem())
+		}
 		d.value(n, path, fresh.Elem())
 		v.Set(fresh)
 		return

@@ -42,7 +42,7 @@ func TestStatementsAboutDifferentNumbersOfRowsWriteNothing(t *testing.T) {
 		r.orders(100)
 		r.exec("CREATE TABLE " + r.table("archive") + " (id bigint NOT NULL PRIMARY KEY)")
 		j := r.job("unequal", fmt.Sprintf("statement: [%q, %q]\n", "INSERT INTO "+r.table("archive")+" SELECT id FROM "+r.table("orders")+" WHERE :range AND id < 50",
-			"DELETE FROM "+r.table("orders")+" WHERE :range"))
+			"DELETE FROM "+r.table("orders")+" WHERE :range AND id >= 50"))
 		done := make(chan error, 1)
 		go func() { done <- j.transform() }()
 		time.Sleep(3 * time.Second)
