@@ -33,13 +33,13 @@ type step struct {
 	extra  string
 }
 
-// full reports whether all of a table or all of an index is read. The table
-// that an INSERT writes to has a line of its own, which looks like that.
+// full reports whether all of a table or all of an index is read. So looks the
+// line of a table that an INSERT writes to, too, with no rows to be looked at.
 func (s *step) full() bool {
 	if strings.Contains(s.extra, "Deleting all rows") { // MariaDB's way
 		return true
 	}
-	return (s.access == "ALL" || s.access == "index") && s.kind != "INSERT" && s.kind != "REPLACE" && !strings.HasPrefix(s.table, "<")
+	return (s.access == "ALL" || s.access == "index") && !strings.HasPrefix(s.table, "<")
 }
 
 // explaining begins a statement that is explained. After the format there

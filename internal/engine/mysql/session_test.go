@@ -149,6 +149,20 @@ func TestASessionInTheMiddleOfAStatementIsKilled(t *testing.T) {
 	})
 }
 
+// TestASessionThatWaitsForItsFrozenClientIsKilled: it writes rows that nobody reads.
+func TestASessionThatWaitsForItsFrozenClientIsKilled(t *testing.T) {
+	onBothWritten(t, func(t *testing.T, _ *testServer, s *Server) {
+		zombie := acquire(t, s)
+		tx, err := zombie.Begin(t.Context())
+		require.NoError(t, err)
+		run(t, tx, "UPDATE t SET b = 1")
+		_, err = tx.Query(t.Context(), "SELECT repeat('x', 1000000) FROM t a, t b, t c, t d, t e, t f")
+		require.NoError(t, err)
+		require.NoError(t, s.KillSession(t.Context(), zombie.Session()))
+		require.EqualValues(t, 3, run(t, s, "UPDATE t SET b = 2 WHERE b = 0"))
+	})
+}
+
 // processes are the statements that run at the server.
 func processes(t testing.TB, s *Server) string {
 	t.Helper()
