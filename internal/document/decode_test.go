@@ -37,7 +37,7 @@ func TestMapsBooleansAndPointersAreRead(t *testing.T) {
 	require.Empty(t, root.Decode(&h))
 	require.Equal(t, house{
 		Rooms:  map[string]room{"kitchen": {Windows: 2, Use: "cooking"}, "bath": {}},
-		Lights: true, Colour: new(colour("green")), Cellar: &room{Use: "wine"},
+		Lights: true, Colour: new(colour("green")), Cellar: &room{Windows: 1, Use: "wine"},
 	}, h)
 	require.Equal(t, []string{"kitchen", "bath"}, root.Field("rooms").Fields())
 	require.Equal(t, "h.yaml:3:9", root.Field("rooms").Field("bath").Position())
