@@ -50,7 +50,7 @@ lint: ## gofmt, vet, staticcheck, workflowcheck
 
 bench: build deps ## speed, as ratios to a raw pipe and to installed peers
 	@command -v pgloader >/dev/null || apt-get install -y pgloader || echo "pgloader is not installed: there will be no ratio to it"
-	$(GO) test -run '^$$' -bench 'Copy' -benchtime 1x -timeout 60m ./internal/bench/
+	$(GO) test -run '^$$' -bench '.' -benchtime 1x -timeout 60m ./internal/bench/
 
 chaos: build deps ## long kill, freeze and restart tests
 	$(GO) test $(RACE) -timeout 3h -count 1 ./internal/chaos/ -chaos.rounds 20

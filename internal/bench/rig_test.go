@@ -21,7 +21,7 @@ import (
 	"godwit/internal/sandbox/sandboxtest"
 )
 
-// rig is everything that a copy needs, on this machine.
+// rig is everything that a migration needs, on this machine.
 type rig struct {
 	mariadb, postgres *sandbox.Server
 	bin               string
@@ -31,17 +31,23 @@ type rig struct {
 }
 
 func startRig(b *testing.B) *rig {
-	bin, err := filepath.Abs("../../bin")
-	require.NoError(b, err)
-	r := &rig{bin: bin}
+	r := &rig{}
 	r.mariadb = sandboxtest.Start(b, sandbox.MariaDB, sandbox.Options{Durable: true, Databases: []string{"shop"},
 		Settings: map[string]string{"innodb_buffer_pool_size": "1G", "innodb_flush_log_at_trx_commit": "2"}})
 	r.postgres = sandboxtest.Start(b, sandbox.Postgres, sandbox.Options{Durable: true, Databases: []string{"warehouse"},
 		Settings: map[string]string{"shared_buffers": "1GB", "max_wal_size": "8GB", "synchronous_commit": "off"}})
 	require.NoError(b, r.mariadb.Exec(context.Background(), "shop", seed(*benchRows)))
+	r.serve(b, "GODWIT_CONNECTION_LEGACY="+r.mariadb.URL("shop"), "GODWIT_CONNECTION_WAREHOUSE="+r.postgres.URL("warehouse"))
+	return r
+}
+
+// serve starts Temporal and a worker that knows these connections.
+func (r *rig) serve(b *testing.B, connections ...string) {
+	var err error
+	r.bin, err = filepath.Abs("../../bin")
+	require.NoError(b, err)
 	address := freeAddress(b)
-	r.environ = append(os.Environ(), "TEMPORAL_ADDRESS="+address,
-		"GODWIT_CONNECTION_LEGACY="+r.mariadb.URL("shop"), "GODWIT_CONNECTION_WAREHOUSE="+r.postgres.URL("warehouse"))
+	r.environ = append(append(os.Environ(), "TEMPORAL_ADDRESS="+address), connections...)
 	_, port, err := net.SplitHostPort(address)
 	require.NoError(b, err)
 	r.start(b, "godwit-devserver", "--headless", "--port", port, "--db-filename", filepath.Join(b.TempDir(), "temporal.db"))
@@ -51,7 +57,6 @@ func startRig(b *testing.B) *rig {
 	}, time.Minute, 200*time.Millisecond)
 	b.Cleanup(r.temporal.Close)
 	r.worker = r.start(b, "godwit-worker")
-	return r
 }
 
 // seed makes a table of rows of about 200 bytes.

@@ -20,6 +20,10 @@ type part struct {
 // changed is what a transform shard has done, kept as its digest.
 type changed struct {
 	Rows int64 `json:"rows"`
+	// Chunks is how many transactions it took, and Longest how long, in
+	// seconds, the longest of them before its commit.
+	Chunks  int64   `json:"chunks"`
+	Longest float64 `json:"longest_seconds"`
 }
 
 // PrepareTransform cuts the table into shards.
@@ -84,12 +88,10 @@ func passOf(s *ledger.Shard) (int, error) {
 	return p.Pass, err
 }
 
-// changedBy is how many rows a transform shard has changed.
-func changedBy(s *ledger.Shard) (int64, error) {
-	var c changed
-	if s.Digest == nil {
-		return 0, nil
+// changedBy is what a transform shard has done so far.
+func changedBy(s *ledger.Shard) (c changed, err error) {
+	if s.Digest != nil {
+		err = json.Unmarshal(s.Digest, &c)
 	}
-	err := json.Unmarshal(s.Digest, &c)
-	return c.Rows, err
+	return c, err
 }

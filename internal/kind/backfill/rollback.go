@@ -73,11 +73,11 @@ func (b *Backfill) refuse(ctx context.Context, run *kind.Run, it *item) error {
 	}
 	var rows int64
 	for i := range shards {
-		n, err := changedBy(&shards[i])
+		done, err := changedBy(&shards[i])
 		if err != nil {
 			return err
 		}
-		rows += n
+		rows += done.Rows
 	}
 	if rows == 0 {
 		return nil

@@ -110,7 +110,7 @@ type shardWork struct {
 	sizer   *shard.Sizer
 	pass    int
 	width   int64 // bytes of a row, about
-	changed int64 // rows of the shard that have been changed, by all attempts
+	changed changed // by all attempts
 	began   time.Time
 	looked  int64 // rows that this attempt has looked at
 	took    time.Duration
@@ -188,7 +188,8 @@ func (w *shardWork) write(ctx context.Context, c chunk) error {
 		return err
 	}
 	looked := max(c.rows, rows)
-	p := ledger.Progress{Checkpoint: c.within.Until, Rows: looked, Bytes: looked * w.width, Digest: changed{Rows: w.changed + rows}, Done: c.last}
+	done := changed{Rows: w.changed.Rows + rows, Chunks: w.changed.Chunks + 1, Longest: max(w.changed.Longest, time.Since(began).Seconds())}
+	p := ledger.Progress{Checkpoint: c.within.Until, Rows: looked, Bytes: looked * w.width, Digest: done, Done: c.last}
 	if err := w.lease.Advance(ctx, tx, p); err != nil {
 		return err
 	}
@@ -201,7 +202,7 @@ func (w *shardWork) write(ctx context.Context, c chunk) error {
 	w.run.Throttle.Committed(time.Since(committing))
 	hook.At("after commit")
 	w.lease.Committed(p)
-	w.changed += rows
+	w.changed = done
 	w.looked += looked
 	w.busy = 0
 	w.sizer.Done(looked, looked*w.width, w.took)

@@ -144,11 +144,11 @@ func (b *Backfill) FinishVerify(ctx context.Context, run *kind.Run) (task.Verify
 		return summary, err
 	}
 	for i := range shards {
-		n, err := changedBy(&shards[i])
+		done, err := changedBy(&shards[i])
 		if err != nil {
 			return summary, err
 		}
-		summary.Rows += n
+		summary.Rows += done.Rows
 	}
 	for _, check := range []func(context.Context, *kind.Run, *site, *item, *task.VerifySummary) error{noneMatches, countsAddUp, asExpected} {
 		if err := check(ctx, run, db, it, &summary); err != nil {

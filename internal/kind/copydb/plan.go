@@ -21,6 +21,7 @@ import (
 	"godwit/internal/shard"
 	"godwit/internal/spec"
 	"godwit/internal/task"
+	"godwit/internal/throttle"
 )
 
 // plan is everything that is known before anything is changed.
@@ -81,7 +82,10 @@ func makePlan(ctx context.Context, run *kind.Run, dbs *databases) (*plan, error)
 			p.warnings = append(p.warnings, it.source()+": "+note)
 		}
 	}
-	return p, dbs.to.CheckWrite(ctx, p.writes(run.Ref.ID))
+	if err := dbs.to.CheckWrite(ctx, p.writes(run.Ref.ID)); err != nil {
+		return nil, err
+	}
+	return p, throttle.Check(ctx, run.Connections, run.Spec, run.Spec.Copy.Target)
 }
 
 // writes is what the copy does to the target, ledger included.
