@@ -92,12 +92,9 @@ func (m *migration) writeShards(p *page) {
 		return
 	}
 	limits := m.limits()
-	rate := "no limit on rows per second"
-	if limits.RowsPerSecond > 0 {
-		rate = fmt.Sprintf("at most %s rows/s", humanize.Comma(limits.RowsPerSecond))
-	}
 	p.line("**Shards:** %d of %d done · %d running (at most %d, %s) · %d waiting for another try · %d failed",
-		counts.Done, counts.Total, counts.Running, limits.Parallel, rate, counts.Retrying, counts.Failed)
+		counts.Done, counts.Total, counts.Running, limits.Parallel, rates(limits), counts.Retrying, counts.Failed)
+	m.writeThrottle(p, limits)
 	if m.window != nil {
 		for i, s := range m.window.running {
 			if p.more(i, len(m.window.running)) {
@@ -107,6 +104,41 @@ func (m *migration) writeShards(p *page) {
 		}
 	}
 	m.writeFailed(p)
+}
+
+// rates are the limits of what flows.
+func rates(limits task.ThrottleStatus) string {
+	var parts []string
+	if limits.RowsPerSecond > 0 {
+		parts = append(parts, fmt.Sprintf("at most %s rows/s", humanize.Comma(limits.RowsPerSecond)))
+	}
+	if limits.BytesPerSecond > 0 {
+		parts = append(parts, fmt.Sprintf("at most %s/s", humanize.IBytes(uint64(limits.BytesPerSecond))))
+	}
+	if len(parts) == 0 {
+		return "no limit on rows per second"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// writeThrottle tells what may hold the work. What does at the moment is in the
+// heartbeats of the shards.
+func (m *migration) writeThrottle(p *page, limits task.ThrottleStatus) {
+	if limits.Holding {
+		p.line("**The throttle holds:** %s", plain(limits.Reason))
+	}
+	in := m.throttleNow()
+	if guards := in.Guards(); len(guards) > 0 {
+		p.line("**Guards:** %s. What holds at the moment is in the heartbeats of the pending activities, and in `godwit status %s`.",
+			code(strings.Join(guards, ", ")), m.ref.ID)
+	}
+	if len(limits.Held) > 0 {
+		var parts []string
+		for _, h := range limits.Held {
+			parts = append(parts, fmt.Sprintf("%s %s (%d times)", h.Guard, time.Duration(h.Seconds*float64(time.Second)).Round(time.Second), h.Times))
+		}
+		p.line("**Held until now:** %s", plain(strings.Join(parts, ", ")))
+	}
 }
 
 func (m *migration) writeFailed(p *page) {

@@ -29,6 +29,8 @@ type state struct {
 	Cleaning bool          `json:"cleaning,omitempty"`
 	// Limits that an operator changed; nil for the spec's.
 	Limits task.ThrottleSettings `json:"limits,omitzero"`
+	// Held tells how long what has held the work back, as shards told it last.
+	Held []task.HeldTime `json:"held,omitempty"`
 
 	// The work of the current phase, or of the last one that had shards, and
 	// the shards that failed.

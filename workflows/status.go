@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"godwit/internal/spec"
 	"godwit/internal/task"
 )
 
@@ -55,15 +56,29 @@ func (m *migration) shards() task.ShardCounts {
 	return counts
 }
 
+// limits are those in force. What guards say is known to those at work; of an
+// operator's hold the workflow knows by itself.
 func (m *migration) limits() task.ThrottleStatus {
-	limits := task.ThrottleStatus{RowsPerSecond: m.settings.Throttle.RowsPerSecond, Parallel: m.settings.parallel()}
-	if rows := m.st.Limits.RowsPerSecond; rows != nil {
-		limits.RowsPerSecond = *rows
-	}
+	in := m.throttleNow()
+	limits := task.ThrottleStatus{RowsPerSecond: in.RowsPerSecond, BytesPerSecond: int64(in.BytesPerSecond), Parallel: m.settings.parallel(),
+		Guards: []task.GuardStatus{}, Held: append([]task.HeldTime{}, m.st.Held...)}
 	if parallel := m.st.Limits.Parallel; parallel != nil {
 		limits.Parallel = *parallel
 	}
+	if in.Hold != "" && m.window != nil {
+		limits.Holding, limits.Reason = true, "hold: "+in.Hold
+	}
 	return limits
+}
+
+// throttleNow is the spec's throttle with what an operator has changed, which
+// was checked when it was accepted.
+func (m *migration) throttleNow() spec.Throttle {
+	in, err := m.settings.Throttle.With(&m.st.Limits)
+	if err != nil {
+		return m.settings.Throttle
+	}
+	return in
 }
 
 func (m *migration) atWork() []task.Heartbeat {

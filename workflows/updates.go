@@ -42,7 +42,7 @@ func (m *migration) acceptUpdates(ctx workflow.Context) error {
 	}
 	return workflow.SetUpdateHandlerWithOptions(ctx, task.ThrottleUpdate, m.throttle, workflow.UpdateHandlerOptions{
 		Validator:   m.checkThrottle,
-		Description: `Change the limits: {"rows_per_second": 50000, "parallel": 4}; 0 rows per second is no limit, a field that is left out stays as it is.`,
+		Description: `Change limits and guards: {"rows_per_second": 50000, "parallel": 4, "max_lag": "5s", "hold": "why"}; the fields are those of a spec's throttle, 0 or "none" takes one away, one that is left out stays as it is.`,
 	})
 }
 
@@ -81,27 +81,20 @@ func (m *migration) checkThrottle(raw converter.RawValue) error {
 	if why := m.refusal(verbThrottle); why != "" {
 		return refuse(why)
 	}
-	_, err := readThrottle(raw)
+	_, err := m.readThrottle(raw)
 	return err
 }
 
 // throttle changes the limits. The window goes by them at once; shards that
-// are running read the ledger.
+// are running read the ledger, which is told all that was ever changed.
 func (m *migration) throttle(ctx workflow.Context, raw converter.RawValue) (task.Status, error) {
-	settings, err := readThrottle(raw)
+	settings, err := m.readThrottle(raw)
 	if err != nil {
 		return task.Status{}, err
 	}
-	detail := ""
-	if settings.Parallel != nil {
-		m.st.Limits.Parallel = settings.Parallel
-		detail = fmt.Sprintf("parallel: %d", *settings.Parallel)
-	}
-	if settings.RowsPerSecond != nil {
-		m.st.Limits.RowsPerSecond = settings.RowsPerSecond
-		detail = oneLine(fmt.Sprintf("rows_per_second: %d %s", *settings.RowsPerSecond, detail), mostSummary)
-	}
-	e := m.tell(task.RecordInput{Event: "throttle", Detail: detail, Throttle: &settings, Error: m.st.Error})
+	m.st.Limits = m.st.Limits.With(settings)
+	limits := m.st.Limits
+	e := m.tell(task.RecordInput{Event: "throttle", Detail: oneLine(settings.String(), mostSummary), Throttle: &limits, Error: m.st.Error})
 	m.publish()
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	_ = workflow.Await(ctx, func() bool { return e.done })
@@ -113,19 +106,23 @@ func (m *migration) throttle(ctx workflow.Context, raw converter.RawValue) (task
 	return m.status(), nil
 }
 
-func readThrottle(raw converter.RawValue) (task.ThrottleSettings, error) {
+func (m *migration) readThrottle(raw converter.RawValue) (task.ThrottleSettings, error) {
 	var settings task.ThrottleSettings
 	err := decodeKnown(raw.Payload().GetData(), &settings)
 	parallel, rows := settings.Parallel, settings.RowsPerSecond
 	switch {
 	case err != nil:
-		return settings, refuse(`the limits cannot be read; give them like {"rows_per_second": 50000, "parallel": 4}: ` + err.Error())
-	case parallel == nil && rows == nil:
-		return settings, refuse("nothing is to be changed: give rows_per_second, parallel, or both")
+		return settings, refuse(`the limits cannot be read; give them like {"rows_per_second": 50000, "max_lag": "5s"}: ` + err.Error())
+	case settings.Empty():
+		return settings, refuse("nothing is to be changed: give rows_per_second, parallel, max_lag, hold or another field of a spec's throttle")
 	case parallel != nil && (*parallel < 1 || *parallel > mostParallel):
 		return settings, refuse(fmt.Sprintf("parallel is %d, and must be from 1 to %d; `pause` stops everything", *parallel, mostParallel))
 	case rows != nil && *rows < 0:
 		return settings, refuse(fmt.Sprintf("rows_per_second is %d, and must be 0 (no limit) or more", *rows))
+	}
+	all := m.st.Limits.With(settings)
+	if _, err := m.settings.Throttle.With(&all); err != nil {
+		return settings, refuse(err.Error())
 	}
 	return settings, nil
 }

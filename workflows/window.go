@@ -173,6 +173,9 @@ func (w *window) settle(p piece, result *task.ShardResult, failure *task.Failure
 		st.Tally.Done++
 		st.Tally.RowsDone += result.Rows
 		st.Tally.BytesDone += result.Bytes
+		if len(result.Held) > 0 {
+			st.Held = result.Held
+		}
 		st.Pace.mark(workflow.Now(w.ctx), st.Tally.RowsDone)
 	}
 }

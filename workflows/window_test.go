@@ -138,21 +138,43 @@ func TestTheThrottleGrowsAndShrinksTheWindow(t *testing.T) {
 	require.Equal(t, 4, before.Shards.Running)
 	require.True(t, grown.accepted, grown.refusal)
 	require.NoError(t, grown.err)
-	require.Equal(t, task.ThrottleStatus{RowsPerSecond: 5000, Parallel: 10}, grown.status.Throttle)
+	require.Equal(t, task.ThrottleStatus{RowsPerSecond: 5000, Parallel: 10, Guards: []task.GuardStatus{}, Held: []task.HeldTime{}}, grown.status.Throttle)
 	require.Equal(t, 10, after.Shards.Running)
 	require.Equal(t, 1, small.Shards.Running)
 	require.Equal(t, 10, w.most)
 	require.Equal(t, &task.ThrottleSettings{Parallel: &more, RowsPerSecond: &rows}, w.records[0].Throttle, "running shards read it in the ledger")
+	require.Equal(t, "rows_per_second: 5000, parallel: 10", w.records[0].Detail)
+	require.Equal(t, &task.ThrottleSettings{Parallel: &less, RowsPerSecond: &rows}, w.records[1].Throttle, "what was changed before stays")
+}
+
+func TestAnOperatorsHoldIsShownUntilItIsReleased(t *testing.T) {
+	w := newWorld(t)
+	reason, none, lag := "until the sale is over", "", "5s"
+	held := w.update(31*time.Second, task.ThrottleUpdate, task.ThrottleSettings{Hold: &reason, MaxLag: &lag})
+	page := w.look(32 * time.Second)
+	released := w.update(40*time.Second, task.ThrottleUpdate, task.ThrottleSettings{Hold: &none})
+	w.run()
+	w.succeeds()
+	require.True(t, held.accepted, held.refusal)
+	require.True(t, page.Throttle.Holding)
+	require.Equal(t, "hold: until the sale is over", page.Throttle.Reason)
+	require.False(t, released.status.Throttle.Holding)
+	require.Equal(t, &lag, w.records[1].Throttle.MaxLag)
 }
 
 func TestTheThrottleRefusesWhatMakesNoSense(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"parallel": 0}`:         "from 1 to 64",
-		`{"parallel": 65}`:        "from 1 to 64",
-		`{"rows_per_second": -1}`: "must be 0 (no limit) or more",
-		`{}`:                      "nothing is to be changed",
-		`{"paralel": 2}`:          "unknown field",
-		`"fast"`:                  "the limits cannot be read",
+		`{"parallel": 0}`:           "from 1 to 64",
+		`{"parallel": 65}`:          "from 1 to 64",
+		`{"rows_per_second": -1}`:   "must be 0 (no limit) or more",
+		`{}`:                        "nothing is to be changed",
+		`{"max_lag": "fast"}`:       `max_lag: "fast" is not a duration`,
+		`{"min_free_disk": "1GiB"}`: "the spec does not say where to look",
+		`{"http": "ftp://x"}`:       "must be an address that begins with http",
+		`{"max_active": -1}`:        "-1 is too small",
+		`{"resume_at": 101}`:        "101 is out of range",
+		`{"paralel": 2}`:            "unknown field",
+		`"fast"`:                    "the limits cannot be read",
 	} {
 		w := newWorld(t)
 		a := w.update(time.Second, task.ThrottleUpdate, rawJSON(text))

@@ -66,6 +66,34 @@ func (LogGrowth) JSONSchemaExtend(s *jsonschema.Schema) {
 	*s = jsonschema.Schema{Description: s.Description, OneOf: []*jsonschema.Schema{{Type: "string", Pattern: sizePattern}, &mapping}}
 }
 
+// Guards are the guards with their limits, in words: "max_lag 2s".
+func (t *Throttle) Guards() (list []string) {
+	add := func(name string, is bool, limit any) {
+		if is {
+			list = append(list, fmt.Sprintf("%s %v", name, limit))
+		}
+	}
+	add("max_lag", t.MaxLag > 0, t.MaxLag)
+	add("max_active", t.MaxActive > 0, t.MaxActive)
+	add("max_io_waits", t.MaxIOWaits > 0, t.MaxIOWaits)
+	add("max_commit_latency", t.MaxCommitLatency > 0, t.MaxCommitLatency)
+	if t.MaxLogGrowth != nil {
+		add("max_log_growth", true, t.MaxLogGrowth.Bytes)
+	}
+	add("max_archive_queue", t.MaxArchiveQueue > 0, t.MaxArchiveQueue)
+	add("max_transaction_age", t.MaxTransactionAge > 0, t.MaxTransactionAge)
+	if t.MinFreeDisk != nil {
+		add("min_free_disk", true, t.MinFreeDisk.Bytes)
+	}
+	if t.Query != nil {
+		add("query", true, t.Query.Max)
+	}
+	if t.HTTP != "" {
+		list = append(list, "http")
+	}
+	return list
+}
+
 // check finds what is inconsistent in a throttle.
 func (t *Throttle) check(found *document.Mistakes) {
 	for i, name := range t.Replicas {

@@ -1,6 +1,11 @@
 package task
 
-import "time"
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+)
 
 // ThrottleStatus tells whether the throttle holds the work back, and why.
 type ThrottleStatus struct {
@@ -63,6 +68,19 @@ type ThrottleSettings struct {
 
 // Empty reports whether nothing is to be changed.
 func (t ThrottleSettings) Empty() bool { return t == ThrottleSettings{} }
+
+// String tells what is set, like "parallel: 2, max_lag: 5s".
+func (t ThrottleSettings) String() string {
+	var parts []string
+	settings := reflect.ValueOf(t)
+	for i := range settings.NumField() {
+		if field := settings.Field(i); !field.IsNil() {
+			name, _, _ := strings.Cut(settings.Type().Field(i).Tag.Get("json"), ",")
+			parts = append(parts, fmt.Sprintf("%s: %v", name, field.Elem().Interface()))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
 
 // With returns the settings with those that came later on top.
 func (t ThrottleSettings) With(later ThrottleSettings) ThrottleSettings {

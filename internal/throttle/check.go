@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"godwit/internal/connection"
 	"godwit/internal/fault"
 	"godwit/internal/spec"
 	"godwit/internal/task"
@@ -19,8 +20,8 @@ const checkTime = 10 * time.Second
 // query that does not work, comes back as one fault of class config. What only
 // holds at the moment, or does not answer, is not an error: the migration holds
 // until that is over.
-func Check(ctx context.Context, w *Watch, s *spec.Spec, written string) error {
-	q := question{watch: w, limits: s.Throttle, written: written, read: Databases(s, written), first: unchanged, commit: unmeasured}
+func Check(ctx context.Context, connections *connection.Registry, s *spec.Spec, written string) error {
+	q := question{watch: NewWatch(connections), limits: s.Throttle, written: written, read: Databases(s, written), first: unchanged, commit: unmeasured}
 	definitions := q.definitions()
 	refused := make([]string, len(definitions))
 	var looks sync.WaitGroup
