@@ -109,7 +109,7 @@ type shardWork struct {
 	session engine.Session
 	sizer   *shard.Sizer
 	pass    int
-	width   int64 // bytes of a row, about
+	width   int64   // bytes of a row, about
 	changed changed // by all attempts
 	began   time.Time
 	looked  int64 // rows that this attempt has looked at
