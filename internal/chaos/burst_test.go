@@ -63,13 +63,16 @@ func (b *burst) copies(n int) *burst {
 	var statements []string
 	for i := range n {
 		statements = append(statements, fmt.Sprintf(
-			"CREATE TABLE t%03d (id int PRIMARY KEY, name varchar(60)); INSERT INTO t%03d SELECT seq, CONCAT('%d of ', seq) FROM seq_1_to_%d", i, i, i, 500+10*i))
+			"CREATE TABLE t%03d (id int PRIMARY KEY, name varchar(60)); INSERT INTO t%03d SELECT seq, CONCAT('%d of ', seq) FROM seq_1_to_%d", i, i, i, burstRows(i)))
 		b.order(fmt.Sprintf("copy-%03d", i), 1+i*7%5,
 			fmt.Sprintf("kind: copy\nsource: legacy\ntarget: warehouse\ntables: [t%03d]\nshards: {rows: 400, parallel: 4}\n", i))
 	}
 	b.ownSource(strings.Join(statements, ";\n"))
 	return b
 }
+
+// burstRows is how many rows the table of a copy has.
+func burstRows(i int) int { return 500 + 5*i }
 
 // order adds a migration from its spec.
 func (b *burst) order(id string, priority int, text string) {
@@ -118,6 +121,19 @@ func (b *burst) awaitDone(n int) {
 		require.Zero(b.t, counts[task.Failed]+counts[task.TimedOut], "%v", counts)
 		return counts[task.Success] >= n
 	})
+}
+
+// pileUp locks a table of the ledger for a while, so that whatever comes to it
+// stays there, with its connections: without limits, this takes all of them.
+func (b *burst) pileUp(d time.Duration) {
+	b.t.Helper()
+	ctx := context.Background()
+	tx, err := b.db.Begin(ctx)
+	require.NoError(b.t, err)
+	_, err = tx.Exec(ctx, "LOCK TABLE godwit.shard IN ACCESS EXCLUSIVE MODE")
+	require.NoError(b.t, err)
+	time.Sleep(d)
+	require.NoError(b.t, tx.Rollback(ctx))
 }
 
 // sampler counts the target's connections all the time.
@@ -171,6 +187,8 @@ func TestABurstOfMigrationsLeavesTheServersTheirConnections(t *testing.T) {
 	t.Logf("all are started after %s", time.Since(began))
 	b.isListedWithItsPlace()
 
+	b.awaitDone(burstSize / 10)
+	b.pileUp(8 * time.Second)
 	b.awaitDone(burstSize / 5)
 	first.kill()
 	b.worker()
@@ -193,7 +211,7 @@ func TestABurstOfMigrationsLeavesTheServersTheirConnections(t *testing.T) {
 		if i%20 == 0 {
 			b.arrived(fmt.Sprintf("t%03d", i))
 		}
-		require.EqualValues(t, 500+10*i, one[int64](b.stage, fmt.Sprintf("SELECT count(*) FROM t%03d", i)))
+		require.EqualValues(t, burstRows(i), one[int64](b.stage, fmt.Sprintf("SELECT count(*) FROM t%03d", i)))
 	}
 }
 
