@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 )
 
 // The flavors of a server.
@@ -33,6 +34,8 @@ const (
 // goroutines at once.
 type Server struct {
 	db *sql.DB
+	// idle is how long a transaction in which nothing happens is kept.
+	idle time.Duration
 
 	lock    sync.Mutex
 	flavor  string // empty until it is asked for
@@ -40,7 +43,7 @@ type Server struct {
 }
 
 // New returns the server that a pool reaches. The pool remains the caller's.
-func New(db *sql.DB) *Server { return &Server{db: db} }
+func New(db *sql.DB) *Server { return &Server{db: db, idle: idleLimit} }
 
 // learn finds out the flavor and the version, once.
 func (s *Server) learn(ctx context.Context) (flavor, version string, err error) {

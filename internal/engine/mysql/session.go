@@ -166,7 +166,7 @@ func (c *Conn) Session() string { return c.name }
 
 // Begin starts a transaction, with the isolation of the pool's sessions: READ COMMITTED.
 func (c *Conn) Begin(ctx context.Context) (*Tx, error) {
-	tx, err := begin(ctx, &c.session, c.forsake)
+	tx, err := c.server.begin(ctx, &c.session, c.forsake)
 	if err != nil {
 		return nil, err
 	}

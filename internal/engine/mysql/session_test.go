@@ -290,6 +290,32 @@ func TestATransactionIsReadCommitted(t *testing.T) {
 	})
 }
 
+func TestATransactionThatNobodyGoesOnWithIsEnded(t *testing.T) {
+	onBothWritten(t, func(t *testing.T, _ *testServer, s *Server) {
+		s.idle = time.Second
+		frozen := acquire(t, s)
+		tx, err := frozen.Begin(t.Context())
+		require.NoError(t, err)
+		run(t, tx, "UPDATE t SET b = 1")
+		require.EqualValues(t, 3, run(t, s, "UPDATE t SET b = 2 WHERE b = 0"), "after a wait")
+		class, known := Classify(tx.Commit(t.Context()))
+		require.True(t, known)
+		require.Equal(t, task.Transient, class)
+
+		patient := acquire(t, s)
+		for _, end := range []func(engine.Tx) error{
+			func(tx engine.Tx) error { return tx.Commit(t.Context()) },
+			func(tx engine.Tx) error { return tx.Rollback(t.Context()) },
+		} {
+			tx, err := patient.Begin(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, "1", ask(t, tx, "SELECT @@wait_timeout"))
+			require.NoError(t, end(tx))
+			require.Equal(t, "3600", ask(t, patient, "SELECT @@wait_timeout"), "a session may wait for longer outside of one")
+		}
+	})
+}
+
 // TestNothingIsWrittenAfterADeadlock: the server has rolled back, and what
 // follows would otherwise be committed at once, each statement by itself.
 func TestNothingIsWrittenAfterADeadlock(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strconv"
+	"time"
 
 	"godwit/internal/engine"
 )
@@ -29,7 +31,7 @@ func (s *Server) Begin(ctx context.Context) (engine.Tx, error) {
 		return nil, err
 	}
 	own := &session{conn: conn}
-	tx, err := begin(ctx, own, own.giveBack)
+	tx, err := s.begin(ctx, own, own.giveBack)
 	if err != nil {
 		own.cut()
 		return nil, err
@@ -37,8 +39,22 @@ func (s *Server) Begin(ctx context.Context) (engine.Tx, error) {
 	return tx, nil
 }
 
-func begin(ctx context.Context, on *session, ended func()) (*Tx, error) {
+// idleLimit ends the transaction of a worker that is frozen, with its locks, also
+// when there is no other worker to end its session.
+const idleLimit = time.Minute
+
+// The limit is one of the session, which may otherwise be idle for longer.
+const (
+	limitIdle   = "SET @godwit_wait_timeout = @@SESSION.wait_timeout, SESSION wait_timeout = "
+	unlimitIdle = "SET SESSION wait_timeout = @godwit_wait_timeout"
+)
+
+func (s *Server) begin(ctx context.Context, on *session, ended func()) (*Tx, error) {
+	if _, err := on.Exec(ctx, limitIdle+strconv.Itoa(int(s.idle/time.Second))); err != nil {
+		return nil, err
+	}
 	if _, err := on.Exec(ctx, "START TRANSACTION"); err != nil {
+		on.cut() // it would keep the limit
 		return nil, err
 	}
 	return &Tx{session: on, ended: ended}, nil
@@ -104,7 +120,9 @@ func (t *Tx) Commit(ctx context.Context) error {
 		t.undo(ctx)
 		return err
 	}
-	t.end()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	defer cancel()
+	t.end(ctx)
 	return nil
 }
 
@@ -128,11 +146,14 @@ func (t *Tx) undo(ctx context.Context) {
 	if _, err := t.session.Exec(ctx, "ROLLBACK"); err != nil || isDenied(t.failure) {
 		t.session.cut()
 	}
-	t.end()
+	t.end(ctx)
 }
 
-func (t *Tx) end() {
+func (t *Tx) end(ctx context.Context) {
 	t.session.rows = nil
+	if _, err := t.session.Exec(ctx, unlimitIdle); err != nil {
+		t.session.cut()
+	}
 	t.over = true
 	t.ended()
 }
