@@ -57,6 +57,8 @@ func TestHealthAndMetricsAnswerAndSayWhenTemporalIsGone(t *testing.T) {
 	require.NoError(t, err)
 	defer c.Close()
 	meters.handler.WithTags(map[string]string{"phase": "transform"}).Counter("godwit_rows").Inc(7)
+	meters.handler.WithTags(map[string]string{"phase": "transform"}).Timer("godwit_chunk").Record(700 * time.Millisecond)
+	meters.handler.WithTags(map[string]string{"guard": "max_lag"}).Timer("godwit_held").Record(10 * time.Second)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
 	const address = "127.0.0.1:0"
@@ -71,7 +73,8 @@ func TestHealthAndMetricsAnswerAndSayWhenTemporalIsGone(t *testing.T) {
 
 	require.Equal(t, http.StatusOK, get(t, base+"/healthz", ""))
 	require.Equal(t, http.StatusOK, get(t, base+"/readyz", "ready"))
-	require.Equal(t, http.StatusOK, get(t, base+"/metrics", `godwit_rows_total{`, `phase="transform"`, "go_goroutines"))
+	require.Equal(t, http.StatusOK, get(t, base+"/metrics", `godwit_rows_total{`, `phase="transform"`,
+		"godwit_chunk_seconds_bucket{", "godwit_held_seconds_sum{", `guard="max_lag"`, "go_goroutines"))
 	server.Stop()
 	require.Eventually(t, func() bool { return get(t, base+"/readyz") == http.StatusServiceUnavailable }, 20*time.Second, 100*time.Millisecond)
 	require.Equal(t, http.StatusOK, get(t, base+"/healthz", "alive"), "it lives on")

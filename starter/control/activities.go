@@ -53,10 +53,39 @@ func addActivity(st *task.Status, activity *workflowpb.PendingActivityInfo, beat
 	if waits {
 		beat.WaitingFor = "a worker with a free slot"
 	}
-	if beat.Holding != "" && !st.Throttle.Holding {
-		st.Throttle.Holding, st.Throttle.Reason = true, beat.Holding
-	}
+	addThrottle(&st.Throttle, &beat)
 	st.Running = append(st.Running, beat)
+}
+
+// addThrottle takes over what a heartbeat says of the throttle: the longest
+// hold, and of guards and of time held the latest. What is said once for all is
+// not repeated with every shard.
+func addThrottle(t *task.ThrottleStatus, beat *task.Heartbeat) {
+	since := beat.HoldingSince
+	switch {
+	case beat.Holding == "":
+	case !t.Holding || t.Since == nil && since != nil || since != nil && since.Before(*t.Since):
+		t.Holding, t.Reason, t.Since = true, beat.Holding, since
+	}
+	for _, guard := range beat.Guards {
+		at := slices.IndexFunc(t.Guards, func(known task.GuardStatus) bool { return known.Guard == guard.Guard })
+		switch {
+		case at < 0:
+			t.Guards = append(t.Guards, guard)
+		case guard.Holding:
+			t.Guards[at] = guard
+		}
+	}
+	for _, h := range beat.Held {
+		at := slices.IndexFunc(t.Held, func(known task.HeldTime) bool { return known.Guard == h.Guard })
+		switch {
+		case at < 0:
+			t.Held = append(t.Held, h)
+		case h.Seconds > t.Held[at].Seconds:
+			t.Held[at] = h
+		}
+	}
+	beat.Guards, beat.Held = nil, nil
 }
 
 // beatOf is what an activity said last, completed by what Temporal knows of it.

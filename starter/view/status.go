@@ -22,13 +22,15 @@ func Status(w io.Writer, st task.Status, style Style) error {
 	p.line("shards", shards(st.Shards))
 	p.line("waits for", waitsFor(st))
 	if !st.State.Final() {
-		p.line("throttle", throttle(st.Throttle))
+		p.line("throttle", throttle(st.Throttle, style))
 	}
+	p.line("held", held(st.Throttle.Held))
 	if st.Changelog.Pending > 0 {
 		p.line("changes", plural(st.Changelog.Pending, "noted change")+" still to be applied")
 	}
 	p.phases(st.Steps)
 	p.running(st.Running)
+	p.guards(st.Throttle.Guards)
 	p.failures(withoutFinal(st))
 	p.problem(st)
 	p.verified(st.Verified)
@@ -127,18 +129,51 @@ func shards(c task.ShardCounts) string {
 	return strings.Join(parts, ", ")
 }
 
-func throttle(t task.ThrottleStatus) string {
+func throttle(t task.ThrottleStatus, style Style) string {
 	var parts []string
 	if t.Holding {
-		parts = append(parts, "holds: "+t.Reason)
+		since := ""
+		if t.Since != nil {
+			since = ", for " + style.between(t.Since, nil)
+		}
+		parts = append(parts, "holds: "+t.Reason+since)
 	}
 	if t.RowsPerSecond > 0 {
 		parts = append(parts, "at most "+rate(float64(t.RowsPerSecond)))
+	}
+	if t.BytesPerSecond > 0 {
+		parts = append(parts, "at most "+size(t.BytesPerSecond)+"/s")
 	}
 	if t.Parallel > 0 {
 		parts = append(parts, plural(int64(t.Parallel), "shard")+" at once")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// held is how long what has held a migration back.
+func held(times []task.HeldTime) string {
+	parts := make([]string, len(times))
+	for i, h := range times {
+		parts[i] = fmt.Sprintf("%s %s (%s)", h.Guard, Duration(time.Duration(h.Seconds*float64(time.Second))), plural(int64(h.Times), "time"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// guards writes what the guards of a migration at work read last.
+func (p *page) guards(guards []task.GuardStatus) {
+	if len(guards) == 0 {
+		return
+	}
+	p.heading("guards")
+	g := newGrid()
+	for _, guard := range guards {
+		mark := p.style.paint(green, "go")
+		if guard.Holding {
+			mark = p.style.paint(yellow, "holds")
+		}
+		g.row(guard.Guard, mark, guard.Reading, "limit "+guard.Limit)
+	}
+	p.WriteString(g.String(margin))
 }
 
 func (p *page) times(st task.Status) {
