@@ -31,6 +31,7 @@ func TestLedger(t *testing.T) {
 			}
 			if kind != sandbox.Postgres { // where no upgrade is broken off, and every session has a database
 				t.Run("AnUpgradeThatWasBrokenOffIsFinished", func(t *testing.T) { brokenUpgrade(t, db) })
+				t.Run("ThePrivilegesThatAreNamedAreEnough", func(t *testing.T) { leastPrivileges(t, db) })
 				t.Run("ALedgerNeedsADatabaseToBeIn", func(t *testing.T) { noDatabase(t, db) })
 				t.Run("TheTablesDoNotDependOnTheServersDefaults", func(t *testing.T) { oddDefaults(t, db) })
 			}

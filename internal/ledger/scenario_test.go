@@ -3,12 +3,14 @@ package ledger_test
 import (
 	"context"
 	"encoding/json"
+	"net/url"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"godwit/internal/engine/mysql"
 	"godwit/internal/fault"
 	"godwit/internal/ledger"
 	"godwit/internal/task"
@@ -152,7 +154,7 @@ func appended(t *testing.T, store *ledger.Store, _ *server) {
 
 // brokenUpgrade: a worker was killed between two definitions.
 func brokenUpgrade(t *testing.T, on *server) {
-	db := connect(t, on.box, "other")
+	db := on.connect(t, "other")
 	store, err := ledger.Open(t.Context(), db, "worker")
 	require.NoError(t, err)
 	begin(t, store, 1)
@@ -171,8 +173,28 @@ func brokenUpgrade(t *testing.T, on *server) {
 	require.Equal(t, task.Running, m.State)
 }
 
+// leastPrivileges: a user who has what the message names, and before that nothing.
+func leastPrivileges(t *testing.T, on *server) {
+	on.run(t, "create database least", "create user least identified by 'secret'", "grant select on other.* to least")
+	as := *on
+	as.user = url.UserPassword("least", "secret")
+	on.run(t, "grant select on least.* to least")
+	db := as.connect(t, "least")
+	_, err := ledger.Open(t.Context(), db, "worker")
+	class, known := mysql.Classify(err)
+	require.True(t, known)
+	require.Equal(t, task.Config, class)
+
+	on.run(t, "grant "+mysql.OwnPrivileges+" on least.* to least")
+	store, err := ledger.Open(t.Context(), db, "worker")
+	require.NoError(t, err, "without a restart of anything")
+	predecessorEnds(t, store, db)
+	_, err = ledger.Look(t.Context(), db)
+	require.NoError(t, err)
+}
+
 func noDatabase(t *testing.T, on *server) {
-	db := connect(t, on.box, "")
+	db := on.connect(t, "")
 	for _, open := range []func() error{
 		func() error { _, err := ledger.Open(t.Context(), db, "worker"); return err },
 		func() error { _, err := ledger.Look(t.Context(), db); return err },
@@ -188,7 +210,7 @@ func oddDefaults(t *testing.T, on *server) {
 	t.Cleanup(func() {
 		require.NoError(t, on.box.Exec(context.Background(), "", "set global default_storage_engine = InnoDB; set global innodb_default_row_format = dynamic"))
 	})
-	db := connect(t, on.box, "odd")
+	db := on.connect(t, "odd")
 	store, err := ledger.Open(t.Context(), db, "worker")
 	require.NoError(t, err)
 	require.Equal(t, []string{"InnoDB utf8mb4_bin"}, db.list(t, "select distinct concat(engine, ' ', table_collation) from information_schema.tables where table_schema = 'odd'"))

@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -20,6 +21,7 @@ import (
 type server struct {
 	engine.DB
 	box     *sandbox.Server
+	user    *url.Userinfo // nil for the superuser
 	acquire func(t *testing.T) conn
 }
 
@@ -31,12 +33,20 @@ type conn struct {
 
 func start(t *testing.T, kind sandbox.Kind) *server {
 	t.Helper()
-	return connect(t, sandboxtest.Start(t, kind, sandbox.Options{Databases: []string{"ledger", "other"}}), "ledger")
+	box := &server{box: sandboxtest.Start(t, kind, sandbox.Options{Databases: []string{"ledger", "other"}})}
+	return box.connect(t, "ledger")
 }
 
-func connect(t *testing.T, box *sandbox.Server, database string) *server {
+// connect reaches a database of the same server.
+func (s *server) connect(t *testing.T, database string) *server {
 	t.Helper()
-	registry, err := connection.Load("", []string{"GODWIT_CONNECTION_TEST=" + box.URL(database)})
+	box := s.box
+	address, err := url.Parse(box.URL(database))
+	require.NoError(t, err)
+	if s.user != nil {
+		address.User = s.user
+	}
+	registry, err := connection.Load("", []string{"GODWIT_CONNECTION_TEST=" + address.String()})
 	require.NoError(t, err)
 	t.Cleanup(registry.Close)
 	named, err := registry.Get("test")

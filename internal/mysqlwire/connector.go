@@ -2,12 +2,14 @@ package mysqlwire
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -33,11 +35,41 @@ type Conn struct {
 	session
 	wire        net.Conn // nil when it cannot be read directly
 	readTimeout time.Duration
+	renewals    *atomic.Int64 // of the connector
+	made        int64         // how many there were when this was made
+}
+
+// ResetSession is called before a connection is used again. One that was made
+// before the last Renew is not.
+func (c *Conn) ResetSession(ctx context.Context) error {
+	if c.made != c.renewals.Load() {
+		return driver.ErrBadConn
+	}
+	return c.session.ResetSession(ctx)
 }
 
 type connector struct {
 	driver.Connector
 	readTimeout time.Duration
+	renewals    atomic.Int64
+}
+
+// Driver is the driver's own, and knows the connector.
+func (c *connector) Driver() driver.Driver { return renewable{c.Connector.Driver(), c} }
+
+type renewable struct {
+	driver.Driver
+	connector *connector
+}
+
+// Renew makes a pool use none of its connections again that there are at the
+// moment: each is replaced when it would be. A session goes by some of what the
+// server knows, such as privileges on databases, as it was when it began. Of a
+// pool that was not made with NewConnector nothing is replaced.
+func Renew(pool *sql.DB) {
+	if r, ok := pool.Driver().(renewable); ok {
+		r.connector.renewals.Add(1)
+	}
 }
 
 // NewConnector is mysql.NewConnector for pools that Query can read from.
@@ -57,6 +89,7 @@ func NewConnector(config *mysql.Config) (driver.Connector, error) {
 
 // Connect makes a connection, a *Conn.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+	made := c.renewals.Load()
 	var dialled *observed
 	conn, err := c.Connector.Connect(context.WithValue(ctx, dialledKey{}, &dialled))
 	if err != nil {
@@ -66,7 +99,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("the driver's connection %T lacks something that database/sql needs", conn), conn.Close())
 	}
-	result := &Conn{session: s, readTimeout: c.readTimeout}
+	result := &Conn{session: s, readTimeout: c.readTimeout, renewals: &c.renewals, made: made}
 	if dialled != nil && dialled.plain {
 		result.wire = dialled
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"godwit/internal/engine"
+	"godwit/internal/mysqlwire"
 )
 
 // endTimeout bounds how long ending something (a rollback, an unlock, a
@@ -40,14 +41,10 @@ func (s *Server) Query(ctx context.Context, query string, args ...any) (engine.R
 	return &rows{Rows: r}, nil
 }
 
-// renew closes the sessions that nobody uses at the moment. A session goes by
-// the privileges on databases as they were when it began, so one that is refused
+// renew makes the pool use none of its sessions again. A session goes by the
+// privileges on databases as they were when it began, so one that is refused
 // something will not hear of the grant by which that is mended.
-func (s *Server) renew() {
-	most := s.db.Stats().MaxOpenConnections
-	s.db.SetMaxIdleConns(0)
-	s.db.SetMaxIdleConns(max(most, 2))
-}
+func (s *Server) renew() { mysqlwire.Renew(s.db) }
 
 // Dialect is that of MySQL and MariaDB.
 func (s *Server) Dialect() engine.Dialect { return engine.MySQLDialect }

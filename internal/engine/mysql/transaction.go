@@ -15,6 +15,7 @@ import (
 // outside of any transaction. From then on everything but Rollback returns
 // that error.
 type Tx struct {
+	server  *Server
 	session *session
 	failure error
 	over    bool
@@ -57,7 +58,7 @@ func (s *Server) begin(ctx context.Context, on *session, ended func()) (*Tx, err
 		on.cut() // it would keep the limit
 		return nil, err
 	}
-	return &Tx{session: on, ended: ended}, nil
+	return &Tx{server: s, session: on, ended: ended}, nil
 }
 
 // usable returns why nothing more can be done in the transaction.
@@ -74,6 +75,9 @@ func (t *Tx) usable() error {
 func (t *Tx) fail(err error) {
 	if t.failure == nil {
 		t.failure = err
+	}
+	if isDenied(err) {
+		t.server.renew()
 	}
 }
 
@@ -137,13 +141,11 @@ func (t *Tx) Rollback(ctx context.Context) error {
 
 // undo rolls back. When that fails the connection is closed, and without its
 // client the server can only roll back: there is nothing for a caller to do.
-//
-// A session that was refused something is closed as well: see renew.
 func (t *Tx) undo(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
 	t.session.settle()
-	if _, err := t.session.Exec(ctx, "ROLLBACK"); err != nil || isDenied(t.failure) {
+	if _, err := t.session.Exec(ctx, "ROLLBACK"); err != nil {
 		t.session.cut()
 	}
 	t.end(ctx)
