@@ -39,7 +39,7 @@ func startField(b *testing.B, kind sandbox.Kind) *field {
 	f.server = sandboxtest.Start(b, kind, sandbox.Options{Durable: true, Databases: []string{"shop"}, Settings: settings[kind]})
 	var err error
 	if kind == sandbox.Postgres {
-		f.db, err = sql.Open("pgx", f.server.URL("shop"))
+		f.db, err = sql.Open("pgx", f.server.URL("shop")+"&search_path=public")
 	} else {
 		u, parsed := url.Parse(f.server.URL("shop"))
 		require.NoError(b, parsed)

@@ -19,13 +19,15 @@ type Rows interface {
 // Querier runs statements, in a transaction or outside of one. Placeholders
 // are those of the engine: see Dialect.
 type Querier interface {
-	// Exec returns the number of rows that the statement changed.
+	// Exec returns the number of rows that the statement found; one that was
+	// already as an UPDATE makes it counts as well.
 	Exec(ctx context.Context, query string, args ...any) (int64, error)
 	Query(ctx context.Context, query string, args ...any) (Rows, error)
 	Dialect() Dialect
 }
 
-// Tx is a transaction. Rollback after Commit does nothing.
+// Tx is a transaction. A statement that fails ends it: then only Rollback is of
+// any use. Rollback after Commit does nothing, and works with a done context.
 type Tx interface {
 	Querier
 	Commit(ctx context.Context) error

@@ -42,6 +42,7 @@ type Database interface {
 	DropSaved(r *engine.Rewrite) string
 	Save(r *engine.Rewrite, pass int, within engine.Range) (string, error)
 	Apply(r *engine.Rewrite, pass int, within engine.Range) (string, error)
+	Reread(r *engine.Rewrite, pass int, within engine.Range) (string, error)
 	Change(r *engine.Rewrite, within engine.Range) (string, error)
 	Matching(r *engine.Rewrite, pass int, within engine.Range, any bool) (string, error)
 	Sample(r *engine.Rewrite, rows int) string

@@ -1,14 +1,18 @@
 // Package mysql is the engine of MySQL (8.0.16 or newer) and MariaDB (10.6 or
 // newer): how their tables look, how ranges of them are cut and read, and what
-// their errors mean.
+// their errors mean; and what it takes to write to them and to keep a ledger
+// there: sessions, transactions, locks, privileges, plans.
 //
 // It promises that a table is described completely and exactly, that the rows
 // of ranges that follow each other are together all the rows of the table,
 // each once, whatever the type of the key, and that a stream ends either after
-// the last row or with an error. Keys are compared by the server alone.
+// the last row or with an error. Keys are compared by the server alone. A
+// transaction in which a statement has failed commits nothing, a broken session
+// is not used again, and one that is killed is over when KillSession returns.
 //
 // It works on a pool that is made elsewhere, and relies on its settings: client
-// side interpolation, utf8mb4, time zone +00:00. Streams are fastest on a pool
+// side interpolation, utf8mb4, time zone +00:00, READ COMMITTED, rows counted
+// that were found. Streams are fastest on a pool
 // made with mysqlwire. What a value becomes on another engine is not known here.
 //
 // Errors are the driver's, wrapped with what was being done; Classify tells

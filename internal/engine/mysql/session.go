@@ -5,11 +5,12 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"database/sql/driver"
-	"fmt"
 	"time"
 
 	"godwit/internal/engine"
+	"godwit/internal/fault"
 	"godwit/internal/mysqlwire"
+	"godwit/internal/task"
 )
 
 // endTimeout bounds how long ending something (a rollback, an unlock, a
@@ -148,7 +149,7 @@ func (s *Server) Acquire(ctx context.Context) (*Conn, error) {
 	var taken sql.NullInt64
 	err = conn.QueryRowContext(ctx, "SELECT CONNECTION_ID(), GET_LOCK(?, 0)", c.lock).Scan(&id, &taken)
 	if err == nil && taken.Int64 != 1 {
-		err = fmt.Errorf("the server gives session %d no lock to be known by", id)
+		err = fault.New(task.Transient, "the server gives session %d no lock to be known by", id)
 	}
 	if err != nil {
 		c.cut() // it may have the lock

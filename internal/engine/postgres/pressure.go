@@ -34,7 +34,7 @@ func (s *Server) Followers(ctx context.Context) (followers []Follower, position 
 	if err := s.on.QueryRow(ctx, "SELECT (pg_current_wal_lsn() - '0/0')::bigint").Scan(&position); err != nil {
 		return nil, 0, err
 	}
-	rows, err := s.on.Query(ctx, `SELECT coalesce(nullif(application_name, ''), 'standby') || coalesce('@' || client_addr, ''), (coalesce(replay_lsn, flush_lsn, write_lsn, sent_lsn, '0/0') - '0/0')::bigint,
+	rows, err := s.on.Query(ctx, `SELECT coalesce(nullif(application_name, ''), 'standby') || coalesce('@' || host(client_addr), ''), (coalesce(replay_lsn, flush_lsn, write_lsn, sent_lsn, '0/0') - '0/0')::bigint,
 			coalesce(extract(epoch FROM replay_lag), 0)::float8, true
 		FROM pg_stat_replication r WHERE state IN ('catchup', 'streaming') AND NOT EXISTS (SELECT FROM pg_replication_slots s WHERE s.active_pid = r.pid AND s.slot_type = 'logical')
 		UNION ALL SELECT 'slot ' || slot_name, (coalesce(confirmed_flush_lsn, restart_lsn) - '0/0')::bigint, 0, active

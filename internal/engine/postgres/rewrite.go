@@ -77,6 +77,21 @@ func (s *Server) Apply(r *engine.Rewrite, pass int, within engine.Range) (string
 		strings.Join(conditions, " AND "), nil
 }
 
+// Reread writes the statement that saves the new values as the table has them:
+// its triggers may have made others of them.
+func (s *Server) Reread(r *engine.Rewrite, pass int, within engine.Range) (string, error) {
+	var set []string
+	for _, a := range r.Set {
+		set = append(set, Quote(r.SavedNew(a.Column))+" = t."+Quote(a.Column))
+	}
+	conditions, err := savedConditions(r, pass, within)
+	if err != nil {
+		return "", err
+	}
+	return "UPDATE " + QuoteName(r.Saved) + " AS s SET " + strings.Join(set, ", ") + " FROM " + QuoteName(r.Table.Name) + " AS t WHERE " +
+		strings.Join(conditions, " AND "), nil
+}
+
 // Change writes the statement that changes the rows of a range and saves nothing.
 func (s *Server) Change(r *engine.Rewrite, within engine.Range) (string, error) {
 	conditions, err := rewriteConditions(r, 1, within)

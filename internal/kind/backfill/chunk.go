@@ -25,7 +25,11 @@ func (it *item) chunkStatements(ctx context.Context, db *site, pass int, within 
 		return nil, err
 	}
 	apply, err := db.Apply(it.Rewrite, pass, within)
-	return []string{save, apply}, err
+	if err != nil || len(it.Table.Triggers) == 0 {
+		return []string{save, apply}, err
+	}
+	reread, err := db.Reread(it.Rewrite, pass, within)
+	return []string{save, apply, reread}, err
 }
 
 // expanded writes a range into the user's statements. Several of them have to

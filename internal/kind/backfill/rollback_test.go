@@ -48,6 +48,23 @@ func TestARollbackSkipsAndListsRowsThatOthersHaveChangedSince(t *testing.T) {
 	})
 }
 
+func TestARollbackKnowsWhatTheTablesTriggersHaveMadeOfTheNewValues(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig) {
+		r.orders(200)
+		if r.postgres() {
+			r.exec("CREATE FUNCTION public.odd() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.balance := NEW.balance + 1; RETURN NEW; END'",
+				"CREATE TRIGGER odd BEFORE UPDATE ON public.orders FOR EACH ROW WHEN (NEW.balance > 200) EXECUTE FUNCTION public.odd()")
+		} else {
+			r.exec("CREATE TRIGGER " + r.table("odd") + " BEFORE UPDATE ON " + r.table("orders") + " FOR EACH ROW SET NEW.balance = NEW.balance + (NEW.balance > 200)")
+		}
+		j := r.job("trigger", "set: {balance: balance * 100}\n")
+		j.all()
+		require.Equal(t, "198", r.ask("SELECT count(*) FROM "+r.table("orders")+" WHERE balance = id * 100 + 1"))
+		require.NoError(t, j.rollback())
+		require.Contains(t, strings.Join(j.events("rows restored"), ""), "200 rows have their old values again; 0 were changed by others")
+	})
+}
+
 func TestARollbackThatIsInterruptedGoesOn(t *testing.T) {
 	everywhere(t, func(t *testing.T, r *rig) {
 		r.orders(5000)
