@@ -41,11 +41,11 @@ func (t Throttle) With(s *task.ThrottleSettings) (Throttle, error) {
 	if c.err != nil {
 		return Throttle{}, c.err
 	}
-	return t, t.checked()
+	return t, t.Valid()
 }
 
-// checked applies the rules of a spec.
-func (t *Throttle) checked() error {
+// Valid applies the rules of a spec.
+func (t *Throttle) Valid() error {
 	type alone struct {
 		Throttle Throttle `json:"throttle"`
 	}

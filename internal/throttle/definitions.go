@@ -130,7 +130,7 @@ func seconds(value float64) string {
 	case d < time.Second:
 		return d.Round(100 * time.Microsecond).String()
 	case d < time.Minute:
-		return d.Round(100 * time.Millisecond).String()
+		return d.Round(10 * time.Millisecond).String()
 	}
 	return d.Round(time.Second).String()
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"godwit/internal/connection"
 	"godwit/internal/engine/postgres"
 	"godwit/internal/fault"
 	"godwit/internal/spec"
@@ -183,7 +184,10 @@ func TestARateIsReportedEveryTenSecondsThoughItIsWaitedForAgainAndAgain(t *testi
 }
 
 func TestEveryGuardOfASpecIsDefined(t *testing.T) {
-	w := NewWatch(registry(t, "GODWIT_CONNECTION_A=mysql://u:p@localhost/a", "GODWIT_CONNECTION_B=postgres://u:p@localhost/b"))
+	connections, err := connection.Load("", []string{"GODWIT_CONNECTION_A=mysql://u:p@localhost/a", "GODWIT_CONNECTION_B=postgres://u:p@localhost/b"})
+	require.NoError(t, err)
+	defer connections.Close()
+	w := NewWatch(connections)
 	q := question{watch: w, written: "b", read: []string{"a"}, limits: spec.Throttle{
 		Replicas: []string{"r"}, MaxLag: 1, MaxActive: 1, MaxIOWaits: 1, MaxCommitLatency: 1, MaxLogGrowth: &spec.LogGrowth{Bytes: 1, Then: spec.ThenStop},
 		MaxArchiveQueue: 1, MaxTransactionAge: 1, MinFreeDisk: &spec.FreeDisk{Bytes: 1, URL: "https://disk.example.com/free?token=secret"},
