@@ -12,8 +12,9 @@
 //
 // It works on a pool that is made elsewhere, and relies on its settings: client
 // side interpolation, utf8mb4, time zone +00:00, READ COMMITTED, rows counted
-// that were found. Streams are fastest on a pool
-// made with mysqlwire. What a value becomes on another engine is not known here.
+// that were found. Streams are fastest on a pool made with mysqlwire, and only
+// such a pool hears of new privileges (Renew). What a value becomes on another
+// engine is not known here.
 //
 // Errors are the driver's, wrapped with what was being done; Classify tells
 // their classes. What is found wrong without the server saying so is a fault.
