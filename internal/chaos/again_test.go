@@ -84,7 +84,7 @@ func TestAManualCutoverWaitsForItsOperator(t *testing.T) {
 	s := newStage(t, sturdyRig(t)).ownSource(undoSource)
 	s.worker()
 	m := s.start("tables: [pets, visits]", "cutover: {mode: manual}")
-	await(t, limit, "the cut-over to wait", func() bool { return m.status().WaitingFor != "" })
+	await(t, limit, "the cut-over to wait", func() bool { return m.status().Attention })
 	st := m.status()
 	require.Equal(t, task.Cutover, st.Phase)
 	require.True(t, st.Attention)

@@ -84,7 +84,7 @@ var recorded = []struct {
 	{"real-manual-cutover", func(s *stage) *migration {
 		s.worker()
 		m := s.start("tables: [{name: visits, to: fresh.visits}]", "cutover: {mode: manual}")
-		await(s.t, limit, "the cut-over to wait", func() bool { return m.status().WaitingFor != "" })
+		await(s.t, limit, "the cut-over to wait", func() bool { return m.status().Attention })
 		m.must("cutover", m.id)
 		m.succeeds()
 		return m
