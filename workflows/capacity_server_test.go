@@ -98,3 +98,15 @@ func capacityTerminatedUnderHolders(t *testing.T, r *rig) {
 	_, err := r.ends()
 	require.NoError(t, err)
 }
+
+func holderTerminated(t *testing.T, r *rig) {
+	other := r.other()
+	other.Held = 1
+	r.claims(other)
+	require.NoError(t, r.start())
+	r.capacity(func(s task.CapacityStatus) bool { return len(s.Waiting) == 1 })
+	require.NoError(t, r.c.TerminateWorkflow(t.Context(), other.ID, "", "somebody in a hurry"))
+	began := time.Now()
+	require.Eventually(t, func() bool { return r.status().State == task.Success }, surveyEvery+20*time.Second, 100*time.Millisecond)
+	t.Logf("noticed after %s", time.Since(began))
+}

@@ -43,6 +43,7 @@ var scenarios = []struct {
 	{"a migration waits for a place", waitsForAPlace, "waited"},
 	{"a terminated capacity comes back with those who wait", capacityTerminated, ""},
 	{"a terminated capacity comes back with those who run", capacityTerminatedUnderHolders, ""},
+	{"a holder that was terminated stops nobody for long", holderTerminated, ""},
 	{"sixty-four shards make a short history", makesAShortHistory, ""},
 }
 
