@@ -6,8 +6,12 @@
 // can compare keys.
 package shard
 
-// DefaultRows is how many rows a shard has, about, when the spec does not say.
-const DefaultRows = 250_000
+// DefaultRows is how many rows a shard has, about, when the spec does not say,
+// and RewriteRows where each row is changed in place, which takes longer.
+const (
+	DefaultRows = 250_000
+	RewriteRows = 50_000
+)
 
 const (
 	// wantedShards is how many shards a big table is cut into: many more than
@@ -20,11 +24,11 @@ const (
 )
 
 // Rows returns how many rows each shard of a table should have. The spec's
-// wish wins; otherwise it is DefaultRows, and more for a table so big that it
-// would make too many shards.
-func Rows(wish, total int64) int64 {
+// wish wins; otherwise it is what is usual for the kind of work, and more for a
+// table so big that it would make too many shards.
+func Rows(wish, total, usual int64) int64 {
 	if wish > 0 {
 		return wish
 	}
-	return min(max(DefaultRows, total/wantedShards), mostRows)
+	return min(max(usual, total/wantedShards), mostRows)
 }

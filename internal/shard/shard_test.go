@@ -8,10 +8,10 @@ import (
 )
 
 func TestABigTableIsCutIntoFewEnoughShards(t *testing.T) {
-	require.EqualValues(t, 250_000, Rows(0, 1_000_000))
-	require.EqualValues(t, 416_666, Rows(0, 10_000_000))
-	require.EqualValues(t, 5_000_000, Rows(0, 1_000_000_000))
-	require.EqualValues(t, 1000, Rows(1000, 10_000_000), "the spec's wish wins")
+	require.EqualValues(t, 250_000, Rows(0, 1_000_000, DefaultRows))
+	require.EqualValues(t, 416_666, Rows(0, 10_000_000, DefaultRows))
+	require.EqualValues(t, 5_000_000, Rows(0, 1_000_000_000, DefaultRows))
+	require.EqualValues(t, 1000, Rows(1000, 10_000_000, DefaultRows), "the spec's wish wins")
 }
 
 func TestChunksGrowByHalfUntilTheyTakeTheirTime(t *testing.T) {

@@ -130,6 +130,9 @@ type VerifySummary struct {
 	Tables    int          `json:"tables"`
 	Rows      int64        `json:"rows"` // rows compared
 	Different int64        `json:"different"`
+	// Checked says in words what was found right where rows are not compared
+	// with a source.
+	Checked []string `json:"checked,omitempty"`
 	Rechecks  int          `json:"rechecks"`
 	Diffs     []Difference `json:"diffs"` // the first ones; the ledger's events have all that were listed
 }

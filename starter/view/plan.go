@@ -43,6 +43,10 @@ func Plan(w io.Writer, plan task.Plan, style Style) error {
 
 func (p *page) planTables(tables []task.TablePlan) {
 	p.heading("tables")
+	if !slices.ContainsFunc(tables, func(t task.TablePlan) bool { return t.Source != t.Target }) {
+		p.planInPlace(tables)
+		return
+	}
 	g := newGrid("SOURCE", "TARGET", "ROWS", "SIZE", "SHARDS", "KEY").right(3, 4, 5)
 	for _, t := range tables {
 		key := strings.Join(t.Key, ", ")
@@ -50,6 +54,15 @@ func (p *page) planTables(tables []task.TablePlan) {
 			key = "none"
 		}
 		g.row(t.Source, t.Target, rows(t.Rows), size(t.Bytes), rows(int64(t.Shards)), key)
+	}
+	p.WriteString(g.String(margin))
+}
+
+// planInPlace writes the tables of a migration that changes them where they are.
+func (p *page) planInPlace(tables []task.TablePlan) {
+	g := newGrid("TABLE", "ROWS", "SIZE", "SHARDS", "KEY").right(2, 3, 4)
+	for _, t := range tables {
+		g.row(t.Source, rows(t.Rows), size(t.Bytes), rows(int64(t.Shards)), strings.Join(t.Key, ", "))
 	}
 	p.WriteString(g.String(margin))
 }
@@ -63,9 +76,18 @@ func (p *page) planColumns(t task.TablePlan, warnings []string) {
 	if len(t.Columns)+len(notes) == 0 {
 		return
 	}
-	p.heading(t.Source + " → " + t.Target)
+	inPlace := t.Source == t.Target
+	if inPlace {
+		p.heading(t.Source)
+	} else {
+		p.heading(t.Source + " → " + t.Target)
+	}
 	g := newGrid()
 	for _, c := range t.Columns {
+		if inPlace {
+			g.row(c.Target, c.TargetType, "=", c.Note)
+			continue
+		}
 		g.row(c.Source, c.SourceType, "→", c.Target, c.TargetType, c.Note)
 	}
 	p.WriteString(g.String(margin))

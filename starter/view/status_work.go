@@ -163,6 +163,9 @@ func (p *page) verified(v *task.VerifySummary) {
 
 // Verified is the outcome of a verification.
 func Verified(v task.VerifySummary) string {
+	if len(v.Checked) > 0 && v.Different == 0 {
+		return strings.Join(v.Checked, "; ")
+	}
 	outcome := "no difference"
 	if v.Different > 0 {
 		outcome = plural(v.Different, "different row")

@@ -50,7 +50,7 @@ func (s *Server) Save(r *engine.Rewrite, pass int, within engine.Range) (string,
 		into, list = append(into, Quote(r.SavedOld(column))), append(list, name+"."+Quote(column))
 	}
 	for _, a := range r.Set {
-		into, list = append(into, Quote(r.SavedNew(a.Column))), append(list, "("+a.Expr+"\n)")
+		into, list = append(into, Quote(r.SavedNew(a.Column))), append(list, closed(a.Expr))
 	}
 	return "INSERT INTO " + QuoteName(r.Saved) + " (" + strings.Join(into, ", ") + ") SELECT " + strings.Join(list, ", ") + " FROM " + rewriteFrom(r) +
 		conditions + " FOR UPDATE", nil
@@ -101,7 +101,7 @@ func (s *Server) Change(r *engine.Rewrite, within engine.Range) (string, error) 
 	}
 	var set []string
 	for _, a := range r.Set {
-		set = append(set, Quote(r.Table.Name.Table)+"."+Quote(a.Column)+" = ("+a.Expr+"\n)")
+		set = append(set, Quote(r.Table.Name.Table)+"."+Quote(a.Column)+" = "+closed(a.Expr))
 	}
 	return "UPDATE " + rewriteFrom(r) + " SET " + strings.Join(set, ", ") + conditions, nil
 }
@@ -130,12 +130,12 @@ func (s *Server) Sample(r *engine.Rewrite, rows int) string {
 	for i, c := range r.Table.Columns {
 		list[i] = Quote(r.Table.Name.Table) + "." + Quote(c.Name)
 		if j := slices.IndexFunc(r.Set, func(a engine.Assignment) bool { return a.Column == c.Name }); j >= 0 {
-			list[i] = "(" + r.Set[j].Expr + "\n) AS " + Quote(c.Name)
+			list[i] = closed(r.Set[j].Expr) + " AS " + Quote(c.Name)
 		}
 	}
 	conditions, _ := rewriteConditions(r, 1, engine.Range{}) // without a range there is no error
 	return fmt.Sprintf("/*M!100100 SET STATEMENT max_statement_time=%d FOR */ SELECT /*+ MAX_EXECUTION_TIME(%d000) */", sampleTime, sampleTime) +
-		" count(*), coalesce(sum(CASE WHEN (" + r.Where + "\n) THEN 1 ELSE 0 END), 0) FROM (SELECT " + strings.Join(list, ", ") +
+		" count(*), coalesce(sum(CASE WHEN " + closed(r.Where) + " THEN 1 ELSE 0 END), 0) FROM (SELECT " + strings.Join(list, ", ") +
 		" FROM " + rewriteFrom(r) + conditions + fmt.Sprintf(" LIMIT %d) AS ", rows) + Quote(r.Table.Name.Table)
 }
 
@@ -144,7 +144,7 @@ func rewriteFrom(r *engine.Rewrite) string {
 	if r.From.Table == "" {
 		return text
 	}
-	return text + " STRAIGHT_JOIN " + QuoteName(r.From) + " ON (" + r.On + "\n)"
+	return text + " STRAIGHT_JOIN " + QuoteName(r.From) + " ON " + closed(r.On)
 }
 
 // rewriteConditions writes the WHERE of the rows of a range that are to be changed.
@@ -154,7 +154,7 @@ func rewriteConditions(r *engine.Rewrite, pass int, within engine.Range) (string
 		return "", err
 	}
 	if r.Where != "" {
-		conditions = append(conditions, "("+r.Where+"\n)") // the line break ends a comment
+		conditions = append(conditions, closed(r.Where))
 	}
 	if pass > 1 && r.Saved.Table != "" {
 		conditions = append(conditions, "NOT "+asWritten(r))
@@ -222,4 +222,13 @@ func (s *Server) Attempt(r *engine.Rewrite) string {
 		text += " AND " + alone(r.Where)
 	}
 	return text
+}
+
+// closed puts a text of the user's in parentheses; a line break ends a comment
+// that it may end with.
+func closed(text string) string {
+	if strings.Contains(text, "--") || strings.Contains(text, "#") {
+		text += "\n"
+	}
+	return "(" + text + ")"
 }

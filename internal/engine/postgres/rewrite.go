@@ -52,7 +52,7 @@ func (s *Server) Save(r *engine.Rewrite, pass int, within engine.Range) (string,
 		into, list = append(into, r.SavedOld(column)), append(list, name+"."+Quote(column))
 	}
 	for _, a := range r.Set {
-		into, list = append(into, r.SavedNew(a.Column)), append(list, "("+a.Expr+"\n)")
+		into, list = append(into, r.SavedNew(a.Column)), append(list, closed(a.Expr))
 	}
 	order := make([]string, len(r.Table.Key))
 	for i, column := range r.Table.Key {
@@ -100,7 +100,7 @@ func (s *Server) Change(r *engine.Rewrite, within engine.Range) (string, error) 
 	}
 	var set []string
 	for _, a := range r.Set {
-		set = append(set, Quote(a.Column)+" = ("+a.Expr+"\n)")
+		set = append(set, Quote(a.Column)+" = "+closed(a.Expr))
 	}
 	text := "UPDATE " + QuoteName(r.Table.Name) + " SET " + strings.Join(set, ", ")
 	if r.From.Table != "" {
@@ -130,11 +130,11 @@ func (s *Server) Sample(r *engine.Rewrite, rows int) string {
 	for i, c := range r.Table.Columns {
 		list[i] = Quote(r.Table.Name.Table) + "." + Quote(c.Name)
 		if j := slices.IndexFunc(r.Set, func(a engine.Assignment) bool { return a.Column == c.Name }); j >= 0 {
-			list[i] = "CAST((" + r.Set[j].Expr + "\n) AS " + c.Type.Full + ") AS " + Quote(c.Name)
+			list[i] = "CAST(" + closed(r.Set[j].Expr) + " AS " + c.Type.Full + ") AS " + Quote(c.Name)
 		}
 	}
 	conditions, _ := rewriteConditions(r, 1, engine.Range{}) // without a range there is no error
-	return "SELECT count(*), coalesce(sum(CASE WHEN (" + r.Where + "\n) THEN 1 ELSE 0 END), 0) FROM (SELECT " + strings.Join(list, ", ") +
+	return "SELECT count(*), coalesce(sum(CASE WHEN " + closed(r.Where) + " THEN 1 ELSE 0 END), 0) FROM (SELECT " + strings.Join(list, ", ") +
 		" FROM " + rewriteFrom(r) + conditions + fmt.Sprintf(" LIMIT %d) AS ", rows) + Quote(r.Table.Name.Table)
 }
 
@@ -151,10 +151,9 @@ func rewriteConditions(r *engine.Rewrite, pass int, within engine.Range) (string
 	if err != nil {
 		return "", err
 	}
-	// The line break ends a comment that the condition may end with.
 	for _, text := range []string{r.On, r.Where} {
 		if text != "" {
-			conditions = append(conditions, "("+text+"\n)")
+			conditions = append(conditions, closed(text))
 		}
 	}
 	if pass > 1 && r.Saved.Table != "" {
@@ -225,4 +224,13 @@ func (s *Server) Attempt(r *engine.Rewrite) string {
 		}
 	}
 	return text
+}
+
+// closed puts a text of the user's in parentheses; a line break ends a comment
+// that it may end with.
+func closed(text string) string {
+	if strings.Contains(text, "--") {
+		text += "\n"
+	}
+	return "(" + text + ")"
 }

@@ -32,7 +32,7 @@ func (b *Backfill) Backup(ctx context.Context, run *kind.Run) (task.BackupResult
 			return task.BackupResult{}, err
 		}
 	}
-	kept, err := keptBackups(ctx, run)
+	kept, err := keptBackups(ctx, run, db)
 	return task.BackupResult{Items: kept}, err
 }
 
@@ -46,7 +46,11 @@ func makeReady(ctx context.Context, run *kind.Run, db *site, it *item) error {
 					return fmt.Errorf("make the table of old values, %s: %w", it.Rewrite.Saved, err)
 				}
 			}
-			if err := run.Ledger.PutBackup(ctx, tx, it.backup(savedBackup)); err != nil {
+			backup, err := it.backup(db)
+			if err != nil {
+				return err
+			}
+			if err := run.Ledger.PutBackup(ctx, tx, backup); err != nil {
 				return err
 			}
 		}
@@ -58,21 +62,30 @@ func makeReady(ctx context.Context, run *kind.Run, db *site, it *item) error {
 }
 
 // backup is the ledger's line about the old values.
-func (it *item) backup(no int) ledger.Backup {
-	r := it.Rewrite
-	return ledger.Backup{No: no, BackupItem: task.BackupItem{What: "old values of " + it.name(), Where: r.Saved.String(),
-		Restore: fmt.Sprintf("godwit rollback, or by hand: the table has the key (%s…), and the old and the new value of each column (%s, %s …)",
-			r.SavedKey(it.Table.Key[0]), r.SavedOld(r.Set[0].Column), r.SavedNew(r.Set[0].Column))}}
+func (it *item) backup(db *site) (ledger.Backup, error) {
+	restore, err := db.Restore(it.Rewrite, 1, engine.Range{})
+	return ledger.Backup{No: savedBackup, BackupItem: task.BackupItem{What: "old values of " + it.name(), Where: it.Rewrite.Saved.String(), Restore: restore}}, err
 }
 
 // keptBackups lists what a rollback has, with its size as it is now.
-func keptBackups(ctx context.Context, run *kind.Run) ([]task.BackupItem, error) {
+func keptBackups(ctx context.Context, run *kind.Run, db *site) ([]task.BackupItem, error) {
 	all, err := run.Ledger.Backups(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var kept []task.BackupItem
 	for _, backup := range all {
-		if backup.State == ledger.BackupKept {
-			kept = append(kept, backup.BackupItem)
+		if backup.State != ledger.BackupKept {
+			continue
 		}
+		if backup.No == savedBackup {
+			saved, err := db.Table(ctx, engine.ParseName(backup.Where))
+			if err != nil {
+				return nil, err
+			}
+			backup.Bytes = saved.Bytes
+		}
+		kept = append(kept, backup.BackupItem)
 	}
-	return kept, err
+	return kept, nil
 }

@@ -117,6 +117,9 @@ func (p *plan) warn(format string, args ...any) {
 // savedName names the table of old values by the migration.
 func (s *site) savedName(id string) engine.Name {
 	name := "saved_" + hash(id)
+	if id == "" {
+		name = "saved_…" // in a plan
+	}
 	if s.conn.Engine == connection.MySQLEngine {
 		return engine.Name{Schema: s.conn.Database(), Table: "_godwit_" + name}
 	}
@@ -149,7 +152,7 @@ func (b *Backfill) Plan(ctx context.Context, run *kind.Run) (*task.Plan, error) 
 		return nil, err
 	}
 	t := p.item.Table
-	size := shard.Rows(run.Spec.Backfill.Shards.Rows, t.Rows)
+	size := shard.Rows(run.Spec.Backfill.Shards.Rows, t.Rows, shard.RewriteRows)
 	table := task.TablePlan{Source: t.Name.String(), Target: t.Name.String(), Rows: t.Rows, Bytes: t.Bytes, Key: t.Key, Shards: int(max(1, (t.Rows+size-1)/size)), Notes: p.item.Notes}
 	if r := p.item.Rewrite; r != nil {
 		for _, a := range r.Set {
@@ -183,7 +186,7 @@ func estimate(rows int64, saved bool) time.Duration {
 func (p *plan) statements(ctx context.Context, run *kind.Run, db *site) ([]string, error) {
 	it := p.item
 	first := engine.Range{}
-	bounds, err := db.Split(ctx, it.selection(engine.Range{}), shard.Rows(run.Spec.Backfill.Shards.Rows, it.Table.Rows))
+	bounds, err := db.Split(ctx, it.selection(engine.Range{}), shard.Rows(run.Spec.Backfill.Shards.Rows, it.Table.Rows, shard.RewriteRows))
 	if err != nil {
 		return nil, err
 	}
@@ -197,6 +200,9 @@ func (p *plan) statements(ctx context.Context, run *kind.Run, db *site) ([]strin
 	chunk, err := it.chunkStatements(ctx, db, 1, first)
 	if err != nil {
 		return nil, err
+	}
+	for i, statement := range chunk {
+		chunk[i] = "/* each chunk, with its range */ " + statement
 	}
 	list = append(list, chunk...)
 	if sql := run.Spec.Backfill.Cutover.SQL; sql != "" {

@@ -59,7 +59,7 @@ func cut(ctx context.Context, run *kind.Run, db *site, it *item, pass, before in
 	if err != nil {
 		return nil, err
 	}
-	bounds, err := db.Split(ctx, it.selection(engine.Range{}), shard.Rows(run.Spec.Backfill.Shards.Rows, now.Rows))
+	bounds, err := db.Split(ctx, it.selection(engine.Range{}), shard.Rows(run.Spec.Backfill.Shards.Rows, now.Rows, shard.RewriteRows))
 	if err != nil {
 		return nil, err
 	}

@@ -181,7 +181,9 @@ func (r *restoring) do(ctx context.Context) error {
 		case err != nil && kind.Classify(err).Class == task.Busy && r.busy < mostBusy:
 			r.busy++
 			r.sizer.Halve()
-			time.Sleep(20 * time.Millisecond << min(r.busy, 6))
+			if err := pause(ctx, r.run, r.busy); err != nil {
+				return err
+			}
 			continue
 		case err != nil:
 			return err

@@ -20,8 +20,9 @@ const (
 	// the rows that it has locked already are waited for by others meanwhile.
 	rowLock, tableLock = 1.0, 5.0
 	// mostBusy is how often in a row a chunk is tried that meets a lock or a
-	// deadlock, each time with half of the rows, before the attempt is given up.
-	mostBusy = 12
+	// deadlock, each time with half of the rows, before the attempt is given up:
+	// some minutes.
+	mostBusy = 60
 	// firstRows is the size of the first chunk.
 	firstRows = 1000
 	// chunkBytes is how many bytes of rows a chunk has, about, at the most.
@@ -241,12 +242,17 @@ func (w *shardWork) giveWay(ctx context.Context, cause error) error {
 	w.sizer.Halve()
 	w.busy++
 	w.beat(0, firstLine(cause.Error()))
-	pause := min(2*time.Second, 20*time.Millisecond<<w.busy)
+	return pause(ctx, w.run, w.busy)
+}
+
+// pause waits before another try, longer with every one, up to some seconds.
+func pause(ctx context.Context, run *kind.Run, tries int) error {
+	wait := min(2*time.Second, 20*time.Millisecond<<min(tries, 7))
 	select {
-	case <-time.After(pause/2 + rand.N(pause)):
+	case <-time.After(wait/2 + rand.N(wait)):
 		return nil
-	case <-w.run.Stop:
-		return fault.New(task.Stopping, "stopped at %s", w.lease.Checkpoint)
+	case <-run.Stop:
+		return fault.New(task.Stopping, "stopped while it waited for a lock")
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

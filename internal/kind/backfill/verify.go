@@ -182,6 +182,7 @@ func noneMatches(ctx context.Context, run *kind.Run, _ *site, it *item, summary 
 		summary.Different += f.Matching
 	}
 	if summary.Different == 0 {
+		summary.Checked = append(summary.Checked, "no row matches where any more")
 		return nil
 	}
 	return fault.About(it.name(), task.Mismatch, "%d rows of %s still match where after %s: somebody goes on writing such rows; see to that, then `godwit retry %s` goes through the table again",

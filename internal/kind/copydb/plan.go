@@ -330,7 +330,7 @@ func describe(connection string, id engine.Identity) string {
 func (it *item) tablePlan(s *spec.CopySpec) task.TablePlan {
 	t := task.TablePlan{Source: it.source(), Target: it.target(), Rows: it.Source.Rows, Bytes: it.Source.Bytes, Key: it.Source.Key, Shards: 1, Notes: it.Notes}
 	if len(t.Key) > 0 {
-		size := shard.Rows(s.Shards.Rows, t.Rows)
+		size := shard.Rows(s.Shards.Rows, t.Rows, shard.DefaultRows)
 		t.Shards = int(max(1, (t.Rows+size-1)/size))
 	}
 	for _, c := range it.Row.Columns {

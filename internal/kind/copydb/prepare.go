@@ -53,7 +53,7 @@ func cut(ctx context.Context, run *kind.Run, dbs *databases, items []*item) ([]l
 			shards = append(shards, ledger.Shard{No: len(shards) + 1, Table: it.target(), Part: 1, Parts: 1, RowsEstimate: it.Source.Rows})
 			continue
 		}
-		size := shard.Rows(run.Spec.Copy.Shards.Rows, it.Source.Rows)
+		size := shard.Rows(run.Spec.Copy.Shards.Rows, it.Source.Rows, shard.DefaultRows)
 		bounds, err := dbs.from.Split(ctx, it.sourceSelect(engine.Range{}), size)
 		if err != nil {
 			return nil, err
