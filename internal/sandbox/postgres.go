@@ -118,6 +118,10 @@ func (e *postgresEngine) clear(dir string) error {
 	if _, err := os.Stat(filepath.Join(data, "postmaster.pid")); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	// As a standby it would not start without its postmaster.
+	if err := os.Remove(filepath.Join(data, "standby.signal")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
 	defer cancel()
 	cmd := e.program("postgres", "--single", "-D", data, "-c", "fsync=off", "-c", "unix_socket_directories=", "postgres")

@@ -18,6 +18,13 @@ func (s *Server) Replica(ctx context.Context, o Options) (*Server, error) {
 	o.primary = s
 	o.Settings = maps.Clone(o.Settings)
 	if s.Kind == Postgres {
+		// A standby must not have less of some things than its primary.
+		inherited := maps.Clone(s.options.Settings)
+		if inherited == nil {
+			inherited = map[string]string{}
+		}
+		maps.Copy(inherited, o.Settings)
+		o.Settings = inherited
 		return Start(ctx, s.Kind, o)
 	}
 	if o.Settings == nil {

@@ -38,5 +38,6 @@ func TestAReplicaHasWhatItsPrimaryHadAndGetsAndComesBack(t *testing.T) {
 		require.NoError(t, primary.Exec(t.Context(), database, "INSERT INTO t VALUES (2)"))
 		require.NoError(t, replica.Resume(t.Context()))
 		has("2")
+		require.NoError(t, replica.Kill(), "what a killed one leaves is removed as well")
 	})
 }
