@@ -155,7 +155,8 @@ func (b *Backfill) FinishVerify(ctx context.Context, run *kind.Run) (task.Verify
 			return summary, err
 		}
 	}
-	if !it.Again && !it.kept() && run.Spec.Backfill.Check == nil {
+	if len(summary.Checked) == 0 {
+		summary.Checked = []string{"nothing could be verified: give check a query"}
 		return summary, run.Ledger.Note(ctx, task.Event{What: "nothing verified", Phase: task.Verify, Table: it.name(),
 			Detail: "there is no condition that has become false, no backup to count and no check: give check a query"})
 	}
@@ -208,6 +209,7 @@ func countsAddUp(ctx context.Context, _ *kind.Run, db *site, it *item, summary *
 	if saved != summary.Rows {
 		return fault.About(it.name(), task.Mismatch, "%d rows of %s were changed, but %s has the old values of %d: somebody else has written to it", summary.Rows, it.name(), it.Rewrite.Saved, saved)
 	}
+	summary.Checked = append(summary.Checked, fmt.Sprintf("the old values of all %d changed rows are saved", saved))
 	return nil
 }
 
@@ -224,6 +226,7 @@ func asExpected(ctx context.Context, run *kind.Run, db *site, it *item, summary 
 		return err
 	}
 	if got == string(check.Expect) {
+		summary.Checked = append(summary.Checked, "check says "+got+", as expected")
 		return nil
 	}
 	summary.Different++
