@@ -161,7 +161,11 @@ func (m *migration) writeFailed(p *page) {
 
 func (m *migration) writeKept(p *page) {
 	items := m.kept()
-	if v := m.st.Verified; v != nil {
+	switch v := m.st.Verified; {
+	case v == nil:
+	case len(v.Checked) > 0 && v.Different == 0:
+		p.line("**Verified**: %s", strings.Join(v.Checked, "; "))
+	default:
 		p.line("**Compared** (%s): %s rows of %d tables, %s different", v.Mode, humanize.Comma(v.Rows), v.Tables, humanize.Comma(v.Different))
 	}
 	if len(items) == 0 {
