@@ -19,6 +19,7 @@ import (
 	"godwit/internal/shard"
 	"godwit/internal/spec"
 	"godwit/internal/task"
+	"godwit/internal/throttle"
 )
 
 // plan is everything that is known before anything is changed.
@@ -60,9 +61,11 @@ func makePlan(ctx context.Context, run *kind.Run, db *site) (*plan, error) {
 		return nil, err
 	}
 	p.fingerprint = ledger.Fingerprint{"the server": p.identity.ID, "table " + name.String(): hash(engine.Definition(table))}
-	p.fingerprint["the spec"], err = specPrint(run.Spec)
+	if p.fingerprint["the spec"], err = specPrint(run.Spec); err != nil {
+		return nil, err
+	}
 	p.item.Notes = p.warnings
-	return p, err
+	return p, throttle.Check(ctx, run.Connections, run.Spec, s.Database)
 }
 
 // mostShards of one table: their numbers and names travel through Temporal.
