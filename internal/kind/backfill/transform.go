@@ -200,13 +200,15 @@ func (w *shardWork) write(ctx context.Context, c chunk) error {
 		return err
 	}
 	w.took = time.Since(began)
-	w.run.Throttle.Committed(time.Since(committing))
+	committed := time.Since(committing)
+	w.run.Throttle.Committed(committed)
 	hook.At("after commit")
 	w.lease.Committed(p)
 	w.changed = done
 	w.looked += looked
 	w.busy = 0
 	w.sizer.Done(looked, looked*w.width, w.took)
+	w.sizer.Commit(looked, committed, w.run.Throttle.CommitLimit())
 	w.beat(looked, "")
 	return nil
 }
