@@ -72,11 +72,19 @@ func (g *governors) leave(id string, held *governed) {
 	held.unused++
 	unused := held.unused
 	time.AfterFunc(lingers, func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		if held.shares == 0 && held.unused == unused {
-			delete(g.byID, id)
-			held.Close()
+		if g.forget(id, held, unused) {
+			held.Close() // it may have to write to a ledger that does not answer
 		}
 	})
+}
+
+// forget takes out a governor that nobody has used since.
+func (g *governors) forget(id string, held *governed, unused int) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if held.shares > 0 || held.unused != unused {
+		return false
+	}
+	delete(g.byID, id)
+	return true
 }

@@ -76,6 +76,17 @@ func TestThrottleChangesARunningMigration(t *testing.T) {
 	require.Contains(t, r.must("status", id).out, "at most 500 rows/s, 2 shards at once")
 
 	require.Equal(t, id+": from now on one shard at once\n", r.must("throttle", id, "--parallel", "1").out)
+	require.Equal(t, id+": from now on held: until the sale is over and max_lag 5s\n", r.must("throttle", id, "--max-lag", "5s", "--hold", "until the sale is over").out)
+	require.Equal(t, "hold: until the sale is over", r.status(id).Throttle.Reason)
+	require.Contains(t, r.must("status", id).out, "holds: hold: until the sale is over")
+	require.Equal(t, id+": from now on not held any more\n", r.must("throttle", id, "--release").out)
+	require.False(t, r.status(id).Throttle.Holding)
+	require.EqualValues(t, 500, r.status(id).Throttle.RowsPerSecond, "what is not named stays as it is")
+	refused := r.call("throttle", id, "--max-log-growth", "much")
+	require.Equal(t, exitOther, refused.code)
+	require.Contains(t, refused.notes, `"much" is not a size`)
+	require.Equal(t, exitUsage, r.call("throttle", id, "--hold", " ").code)
+	require.Equal(t, exitUsage, r.call("throttle", id, "--hold", "x", "--release").code)
 	require.Equal(t, exitUsage, r.call("throttle", id).code)
 	require.Equal(t, exitUsage, r.call("throttle", id, "--parallel", "0").code)
 }

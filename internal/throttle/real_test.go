@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ func TestGuards(t *testing.T) {
 	}{
 		{"AllGuardsOfAHealthyRigLetWorkGo", healthy, false},
 		{"AReplicaThatLagsHoldsUntilItHasCaughtUp", laggingReplica, false},
+		{"AReplicaThatIsFrozenHoldsUntilItAnswers", frozenReplica, false},
 		{"AStandbyThatDoesNotApplyHoldsUntilItHasCaughtUp", laggingStandby, false},
 		{"AStandbyThatDiesHoldsUntilItIsBackOrTheGuardIsTakenAway", deadStandby, false},
 		{"ABudgetOfLogHoldsUntilTheLogIsFreed", logBudget, false},
@@ -85,6 +87,15 @@ func laggingReplica(t *testing.T, r *rig) {
 	require.Equal(t, "max_lag", holds[0].Guard)
 	require.Greater(t, holds[0].Seconds, 0.5)
 	require.GreaterOrEqual(t, holds[0].Times, 1)
+}
+
+func frozenReplica(t *testing.T, r *rig) {
+	h := r.begin(t, spec.Throttle{Replicas: []string{"shop_r1"}, MaxLag: 30 * second})
+	h.goes(t)
+	require.NoError(t, syscall.Kill(r.shopReplica.PID(), syscall.SIGSTOP))
+	h.whileHeld(t, "max_lag shop_r1: it does not answer within 2s", func() {
+		require.NoError(t, syscall.Kill(r.shopReplica.PID(), syscall.SIGCONT))
+	})
 }
 
 func laggingStandby(t *testing.T, r *rig) {
