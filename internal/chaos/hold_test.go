@@ -80,7 +80,9 @@ func TestAnOperatorsHoldReactsToAPauseAndToARelease(t *testing.T) {
 	s := newStage(t, sturdyRig(t))
 	s.worker()
 	m := s.start("tables: [orders]", "shards: {rows: 20000, parallel: 2}", "throttle: {hold: until the sale is over}")
-	await(t, 20*time.Second, "the hold", func() bool { return m.status().Throttle.Reason == "hold: until the sale is over" && m.status().Shards.Running > 0 })
+	await(t, 20*time.Second, "the hold", func() bool {
+		return m.status().Throttle.Reason == "hold: until the sale is over" && m.status().Shards.Running > 0
+	})
 	require.Zero(t, m.rows())
 	began := time.Now()
 	m.must("pause", m.id)

@@ -126,15 +126,15 @@ type ShardResult struct {
 
 // VerifySummary tells what verification compared.
 type VerifySummary struct {
-	Mode      string       `json:"mode"`
-	Tables    int          `json:"tables"`
-	Rows      int64        `json:"rows"` // rows compared
-	Different int64        `json:"different"`
+	Mode      string `json:"mode"`
+	Tables    int    `json:"tables"`
+	Rows      int64  `json:"rows"` // rows compared
+	Different int64  `json:"different"`
 	// Checked says in words what was found right where rows are not compared
 	// with a source.
-	Checked []string `json:"checked,omitempty"`
-	Rechecks  int          `json:"rechecks"`
-	Diffs     []Difference `json:"diffs"` // the first ones; the ledger's events have all that were listed
+	Checked  []string     `json:"checked,omitempty"`
+	Rechecks int          `json:"rechecks"`
+	Diffs    []Difference `json:"diffs"` // the first ones; the ledger's events have all that were listed
 }
 
 // Difference is one row that is not the same on both sides.
