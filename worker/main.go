@@ -41,7 +41,11 @@ names. Name them in the environment:
 or in a file (--connections):
 
   legacy:    {url: "mysql://reader@db1:3306/shop", password_env: LEGACY_PASSWORD}
-  warehouse: {url: "postgres://loader@db2/warehouse", password_file: /run/secrets/warehouse, pool: 20}
+  warehouse: {url: "postgres://loader@db2/warehouse", password_file: /run/secrets/warehouse, pool: 20,
+              limits: {migrations: 4, shards: 8}}
+
+limits are how many migrations, and how many shards of all of them, work on a
+connection at once, over all workers; the others wait in a queue (godwit capacity).
 
 Temporal is found by TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE and the other
 standard variables, or by temporal.toml.
