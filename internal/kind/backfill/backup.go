@@ -37,15 +37,24 @@ func (b *Backfill) Backup(ctx context.Context, run *kind.Run) (task.BackupResult
 }
 
 // makeReady makes the table of old values and notes it. On MySQL and MariaDB
-// the table is there at once, and may be so already.
+// the table is there at once, and may be so already: to make it commits by
+// itself, and so comes before the transaction.
 func makeReady(ctx context.Context, run *kind.Run, db *site, it *item) error {
+	apart := db.Dialect() == engine.MySQLDialect
+	if apart {
+		if err := createSaved(ctx, db, db, it); err != nil {
+			return err
+		}
+		hook.At("table created")
+	}
 	err := db.transaction(ctx, func(tx engine.Tx) error {
-		if it.kept() {
-			for _, statement := range db.CreateSaved(it.Rewrite) {
-				if _, err := tx.Exec(ctx, statement); err != nil {
-					return fmt.Errorf("make the table of old values, %s: %w", it.Rewrite.Saved, err)
-				}
+		if !apart {
+			if err := createSaved(ctx, db, tx, it); err != nil {
+				return err
 			}
+			hook.At("table created")
+		}
+		if it.kept() {
 			backup, err := it.backup(db)
 			if err != nil {
 				return err
@@ -54,11 +63,23 @@ func makeReady(ctx context.Context, run *kind.Run, db *site, it *item) error {
 				return err
 			}
 		}
-		hook.At("table created")
 		return it.setState(ctx, run, tx, itemReady)
 	})
 	hook.At("table committed")
 	return err
+}
+
+// createSaved makes the table of old values, if there is to be one.
+func createSaved(ctx context.Context, db *site, q engine.Querier, it *item) error {
+	if !it.kept() {
+		return nil
+	}
+	for _, statement := range db.CreateSaved(it.Rewrite) {
+		if _, err := q.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("make the table of old values, %s: %w", it.Rewrite.Saved, err)
+		}
+	}
+	return nil
 }
 
 // backup is the ledger's line about the old values.
