@@ -74,7 +74,7 @@ func (m *migration) limits() task.ThrottleStatus {
 // throttleNow is the spec's throttle with what an operator has changed, which
 // was checked when it was accepted.
 func (m *migration) throttleNow() spec.Throttle {
-	in, err := m.settings.Throttle.With(&m.st.Limits)
+	in, err := m.settings.Throttle.With(&m.st.Limits) //workflowcheck:ignore
 	if err != nil {
 		return m.settings.Throttle
 	}

