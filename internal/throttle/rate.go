@@ -1,7 +1,6 @@
 package throttle
 
 import (
-	"context"
 	"sync"
 	"time"
 )
@@ -69,20 +68,4 @@ func (r *Rate) Left(place float64) time.Duration {
 		return 0
 	}
 	return time.Duration((place - r.passed) / r.limit * float64(time.Second))
-}
-
-// Wait blocks until so many units may pass.
-func (r *Rate) Wait(ctx context.Context, units float64) error {
-	place := r.Ask(units)
-	for {
-		left := r.Left(place)
-		if left <= 0 {
-			return context.Cause(ctx)
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(min(left, step)):
-		}
-	}
 }
