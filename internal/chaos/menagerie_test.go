@@ -96,7 +96,7 @@ var mysqlRig = sync.OnceValues(func() (*rig, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	r := &rig{temporal: shared.temporal, target: shared.target}
-	if r.source, err = sandbox.Start(ctx, sandbox.MySQL, sandbox.Options{}); err != nil {
+	if r.source, err = sandbox.Start(ctx, sandbox.MySQL, sandbox.Options{Settings: map[string]string{"max_connections": "500"}}); err != nil {
 		return nil, err
 	}
 	rigs.Lock()
