@@ -86,7 +86,7 @@ func (b *Backfill) VerifyShard(ctx context.Context, run *kind.Run, in task.Shard
 		return task.ShardResult{}, err
 	}
 	return run.Attempt(ctx, in, "", func(lease *ledger.Lease) error {
-		if err := run.Throttle.Wait(ctx, lease.RowsEstimate, 0); err != nil {
+		if err := run.Throttle.Wait(ctx, 0, 0); err != nil {
 			return err
 		}
 		stop := keepTouching(run)
