@@ -48,6 +48,7 @@ func TestRowsThatMatchAgainWhileABackfillRunsAreTakenIn(t *testing.T) {
 		inserting := newApplication(g)
 		inserting.run(1, inserting.addOrDelete)
 		m := g.start(regionSet, regionNull, "passes: 100", "keep_old: 0s", fmt.Sprintf("shards: {rows: %d, parallel: 3}", g.size/5), within(g.size, 5))
+		m.awaitMoreRows()
 		await(g.t, limit, "a second pass", func() bool { return m.countEvents("pass begins") >= 1 })
 		w.kill()
 		g.worker()
