@@ -8,25 +8,6 @@ import (
 	"godwit/internal/engine"
 )
 
-// CreateSaved writes the statements that make the table of old values: the
-// columns have the types of the table's own.
-func (s *Server) CreateSaved(r *engine.Rewrite) []string {
-	var list, key []string
-	for _, name := range r.Table.Key {
-		list = append(list, Quote(name)+" AS "+Quote(r.SavedKey(name)))
-		key = append(key, Quote(r.SavedKey(name)))
-	}
-	list = append(list, "0 AS "+engine.PassColumn)
-	for _, name := range r.Restored() {
-		list = append(list, Quote(name)+" AS "+Quote(r.SavedOld(name)))
-	}
-	for _, a := range r.Set {
-		list = append(list, Quote(a.Column)+" AS "+Quote(r.SavedNew(a.Column)))
-	}
-	return []string{"CREATE TABLE IF NOT EXISTS " + QuoteName(r.Saved) + " (PRIMARY KEY (" + strings.Join(key, ", ") + ", " + engine.PassColumn +
-		")) ENGINE=InnoDB AS SELECT " + strings.Join(list, ", ") + " FROM " + QuoteName(r.Table.Name) + " LIMIT 0"}
-}
-
 // DropSaved writes the statement that removes the table of old values.
 func (s *Server) DropSaved(r *engine.Rewrite) string {
 	return "DROP TABLE IF EXISTS " + QuoteName(r.Saved)
@@ -63,7 +44,7 @@ func (s *Server) Save(r *engine.Rewrite, pass int, within engine.Range) (string,
 // the caller compares the numbers of rows. Otherwise it reads the saved rows
 // first, so that it looks at no other row.
 func (s *Server) Apply(r *engine.Rewrite, pass int, within engine.Range) (string, error) {
-	if pass == 1 && repeatable(r) {
+	if pass == 1 && r.Repeatable(engine.MySQLDialect) {
 		return s.Change(r, within)
 	}
 	var set []string

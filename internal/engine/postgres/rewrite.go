@@ -63,8 +63,13 @@ func (s *Server) Save(r *engine.Rewrite, pass int, within engine.Range) (string,
 }
 
 // Apply writes the statement that gives the rows that a Save has locked their
-// new values.
+// new values. Where evaluating the expressions again gives the same, that is
+// what it does. Rows that have begun to match since the Save would be changed,
+// too, and so the caller compares the numbers of rows.
 func (s *Server) Apply(r *engine.Rewrite, pass int, within engine.Range) (string, error) {
+	if pass == 1 && r.Repeatable(engine.PostgresDialect) {
+		return s.Change(r, within)
+	}
 	var set []string
 	for _, a := range r.Set {
 		set = append(set, Quote(a.Column)+" = s."+Quote(r.SavedNew(a.Column)))

@@ -17,6 +17,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"godwit/internal/connection"
 	"godwit/internal/engine"
@@ -29,6 +30,9 @@ import (
 // Backfill implements kind.Kind.
 type Backfill struct {
 	version string
+	// sizes is how many rows the last chunk of a migration should have had, by
+	// its id: the next shard begins with it.
+	sizes sync.Map
 }
 
 // New returns the kind; the version is noted in the ledger.

@@ -18,6 +18,7 @@ func (b *Backfill) FinishTransform(ctx context.Context, run *kind.Run) (task.Wor
 	if err != nil {
 		return task.Work{}, err
 	}
+	b.sizes.Delete(run.Ref.ID)
 	it, err := load(ctx, run)
 	if err != nil || !it.Again {
 		return task.Work{}, err

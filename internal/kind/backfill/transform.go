@@ -58,12 +58,21 @@ func (b *Backfill) TransformShard(ctx context.Context, run *kind.Run, in task.Sh
 		if err != nil {
 			return err
 		}
-		chunks := run.Spec.Backfill.Chunks
-		limits := shard.Limits{Target: chunks.Time.Std(), MaxBytes: chunkBytes, Start: min(firstRows, chunks.Rows), Min: 1, Max: chunks.Rows}
-		w := &shardWork{run: run, db: db, it: it, lease: lease, session: session, pass: pass, changed: before, began: time.Now(),
-			sizer: shard.NewSizer(limits.For(it.Table.Rows, it.Table.Bytes)), width: it.width()}
+		w := &shardWork{b: b, run: run, db: db, it: it, lease: lease, session: session, pass: pass, changed: before, began: time.Now(),
+			sizer: b.sizer(run, it), width: it.width()}
 		return w.do(ctx)
 	})
+}
+
+// sizer goes on with the size that the migration's chunks have had.
+func (b *Backfill) sizer(run *kind.Run, it *item) *shard.Sizer {
+	chunks := run.Spec.Backfill.Chunks
+	start := int64(firstRows)
+	if last, found := b.sizes.Load(run.Ref.ID); found {
+		start = last.(int64)
+	}
+	limits := shard.Limits{Target: chunks.Time.Std(), MaxBytes: chunkBytes, Start: min(start, chunks.Rows), Min: 1, Max: chunks.Rows}
+	return shard.NewSizer(limits.For(it.Table.Rows, it.Table.Bytes))
 }
 
 // patientSession is a session that does not wait long for locks.
@@ -103,6 +112,7 @@ func (it *item) width() int64 {
 
 // shardWork is one attempt at one shard.
 type shardWork struct {
+	b       *Backfill
 	run     *kind.Run
 	db      *site
 	it      *item
@@ -209,6 +219,7 @@ func (w *shardWork) write(ctx context.Context, c chunk) error {
 	w.busy = 0
 	w.sizer.Done(looked, looked*w.width, w.took)
 	w.sizer.Commit(looked, committed, w.run.Throttle.CommitLimit())
+	w.b.sizes.Store(w.run.Ref.ID, w.sizer.Rows())
 	w.beat(looked, "")
 	return nil
 }
