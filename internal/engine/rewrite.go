@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"hash/crc32"
+	"strings"
 )
 
 // Rewrite is an UPDATE of a table that is done range by range of its key.
@@ -56,7 +57,8 @@ func savedName(prefix, column string) string {
 	if len(prefix)+len(column) <= most {
 		return prefix + column
 	}
-	return fmt.Sprintf("%s%.40s_%08x", prefix, column, crc32.ChecksumIEEE([]byte(column)))
+	short := strings.ToValidUTF8(column[:min(len(column), 48)], "") // the length is one of bytes
+	return fmt.Sprintf("%s%s_%08x", prefix, short, crc32.ChecksumIEEE([]byte(column)))
 }
 
 // Restored are the columns whose old values are saved.

@@ -42,15 +42,28 @@ func (s *Server) Forget(r *engine.Rewrite, pass int, within engine.Range) (strin
 // first of these columns tells whether the row is still there.
 func (s *Server) Left(r *engine.Rewrite, limit int) string {
 	list := []string{"CASE WHEN t." + Quote(r.Table.Key[0]) + " IS NOT NULL THEN 'true' ELSE 'false' END"}
-	text := func(expr string) string { return "CAST(" + expr + " AS CHAR)" }
+	text := func(column, expr string) string { return legible(r.Table.Column(column).Type, expr) }
 	var order, on []string
 	for _, column := range r.Table.Key {
 		saved := "s." + Quote(r.SavedKey(column))
-		list, order, on = append(list, text(saved)), append(order, saved), append(on, "t."+Quote(column)+" = "+saved)
+		list, order, on = append(list, text(column, saved)), append(order, saved), append(on, "t."+Quote(column)+" = "+saved)
 	}
 	for _, a := range r.Set {
-		list = append(list, text("s."+Quote(r.SavedOld(a.Column))), text("s."+Quote(r.SavedNew(a.Column))), text("t."+Quote(a.Column)))
+		list = append(list, text(a.Column, "s."+Quote(r.SavedOld(a.Column))), text(a.Column, "s."+Quote(r.SavedNew(a.Column))),
+			text(a.Column, "t."+Quote(a.Column)))
 	}
 	return "SELECT " + strings.Join(list, ", ") + " FROM " + QuoteName(r.Saved) + " AS s LEFT JOIN " + QuoteName(r.Table.Name) + " AS t ON " +
 		strings.Join(on, " AND ") + " ORDER BY " + strings.Join(order, ", ") + fmt.Sprintf(", s.%s LIMIT %d", engine.PassColumn, limit)
+}
+
+// legible writes a value as a text for people: bytes, which may be none, in
+// hexadecimal.
+func legible(t engine.Type, expr string) string {
+	switch t.Base {
+	case "binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "bit", "vector":
+		return "CONCAT('0x', HEX(" + expr + "))"
+	case "geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon", "geometrycollection", "geomcollection":
+		return "ST_AsText(" + expr + ")"
+	}
+	return "CAST(" + expr + " AS CHAR)"
 }
