@@ -201,6 +201,9 @@ func (p *plan) statements(ctx context.Context, run *kind.Run, db *site) ([]strin
 		list = db.CreateSaved(it.Rewrite)
 	}
 	chunk, err := it.chunkStatements(ctx, db, 1, first)
+	if errors.Is(err, errEmpty) {
+		chunk, err = slices.Clone(it.Statement), nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -63,3 +63,29 @@ func TestACheckThatDoesNotComeOutFails(t *testing.T) {
 		require.Equal(t, task.Mismatch, fault.Of(err).Class)
 	})
 }
+
+func TestTheAnswerOfACheckIsWrittenAsTheDatabaseDoes(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig) {
+		r.orders(10)
+		answers := map[string]string{"SELECT sum(balance) FROM " + r.table("orders") + ";": "55", "SELECT date '2020-01-02'": "2020-01-02", "SELECT 1.50": "1.50", "SELECT NULL": "NULL"}
+		if r.postgres() {
+			answers["SELECT '00000000-0000-0000-0000-000000000001'::uuid"] = "00000000-0000-0000-0000-000000000001"
+			answers["SELECT 1 = 1 -- so it is"] = "true"
+			answers["SELECT timestamp '2020-01-02'"] = "2020-01-02 00:00:00"
+		}
+		for query, want := range answers {
+			require.Equal(t, want, r.ask(query), query)
+		}
+	})
+}
+
+func TestAnEmptyTableCanBePlannedAndGoneThrough(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig) {
+		r.orders(0)
+		j := r.job("empty", "statement: \"DELETE FROM "+r.table("orders")+" WHERE id BETWEEN :low AND :high\"\n")
+		plan, err := j.b.Plan(t.Context(), j.planned())
+		require.NoError(t, err)
+		require.Contains(t, plan.Statements[0], ":low")
+		j.all()
+	})
+}
