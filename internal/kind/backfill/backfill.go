@@ -84,12 +84,14 @@ const itemNo = 1
 type itemState string
 
 const (
-	itemPlanned itemState = "planned"
-	itemReady   itemState = "ready"   // the table of old values is there
-	itemClosing itemState = "closing" // the closing statement may have been run
-	itemClosed  itemState = "closed"  // it has been
-	itemUndone  itemState = "undone"
-	itemFinal   itemState = "final" // the old values are gone
+	itemPlanned   itemState = "planned"
+	itemReady     itemState = "ready"     // the table of old values is there
+	itemClosing   itemState = "closing"   // the closing statement may have been run
+	itemClosed    itemState = "closed"    // it has been
+	itemReopening itemState = "reopening" // and what takes it back may have been, too
+	itemUndoing   itemState = "undoing"   // some old values are back
+	itemUndone    itemState = "undone"
+	itemFinal     itemState = "final" // the old values are gone
 )
 
 // kept reports whether old values are saved.

@@ -32,7 +32,7 @@ func (b *Backfill) Backup(ctx context.Context, run *kind.Run) (task.BackupResult
 			return task.BackupResult{}, err
 		}
 	}
-	kept, err := keptBackups(ctx, run, db)
+	kept, err := keptBackups(ctx, run, db, it)
 	return task.BackupResult{Items: kept}, err
 }
 
@@ -89,7 +89,7 @@ func (it *item) backup(db *site) (ledger.Backup, error) {
 }
 
 // keptBackups lists what a rollback has, with its size as it is now.
-func keptBackups(ctx context.Context, run *kind.Run, db *site) ([]task.BackupItem, error) {
+func keptBackups(ctx context.Context, run *kind.Run, db *site, it *item) ([]task.BackupItem, error) {
 	all, err := run.Ledger.Backups(ctx)
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func keptBackups(ctx context.Context, run *kind.Run, db *site) ([]task.BackupIte
 			continue
 		}
 		if backup.No == savedBackup {
-			saved, err := db.Table(ctx, engine.ParseName(backup.Where))
+			saved, err := db.Table(ctx, it.Rewrite.Saved)
 			if err != nil {
 				return nil, err
 			}

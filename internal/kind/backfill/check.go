@@ -35,6 +35,9 @@ func (p *plan) checkRewrite(ctx context.Context, run *kind.Run, db *site) error 
 		r.Also = also(table, s.Set)
 	}
 	p.item.Rewrite = r
+	if err := p.checkSaved(ctx, run, db); err != nil {
+		return err
+	}
 	if err := db.CheckRewrite(ctx, table.Name, p.item.kept()); err != nil {
 		return err
 	}
@@ -44,8 +47,29 @@ func (p *plan) checkRewrite(ctx context.Context, run *kind.Run, db *site) error 
 	p.warnAssignments(db, r)
 	if !p.item.kept() {
 		p.warn("backup is none: a rollback cannot give back what was changed")
+		if s.From != "" {
+			p.warn("backup is none: a row with several partners in %s gets the values of any of them", r.From)
+		}
 	}
 	return p.converges(ctx, run, db)
+}
+
+// checkSaved refuses to mix old values with those that a rollback of the same
+// id could not restore.
+func (p *plan) checkSaved(ctx context.Context, run *kind.Run, db *site) error {
+	r := p.item.Rewrite
+	if !p.item.kept() || run.Ledger == nil {
+		return nil
+	}
+	_, err := db.Table(ctx, r.Saved)
+	if errors.Is(err, engine.ErrNoTable) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return fault.About(r.Table.Name.String(), task.Config, "%s is there from an earlier backfill %s, with the old values of rows that its rollback could not restore: "+
+		"drop it when they are no longer wanted, or use another id", r.Saved, run.Ref.ID)
 }
 
 // checkColumns refuses columns that cannot be set.

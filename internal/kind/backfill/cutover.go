@@ -27,7 +27,7 @@ func (b *Backfill) Cutover(ctx context.Context, run *kind.Run) (task.CutoverResu
 			return task.CutoverResult{}, err
 		}
 	}
-	kept, err := keptBackups(ctx, run, db)
+	kept, err := keptBackups(ctx, run, db, it)
 	if err != nil || len(kept) == 0 {
 		return task.CutoverResult{}, err
 	}

@@ -67,6 +67,9 @@ func (b *Backfill) resume(ctx context.Context, run *kind.Run, db *site, m *ledge
 	if err != nil {
 		return task.PreflightResult{}, err
 	}
+	if it.state == itemReopening || it.state == itemUndoing {
+		return task.PreflightResult{}, fault.About(it.name(), task.Config, "the rollback of %s has begun, and some rows have their old values again: `godwit rollback %s` carries it through", run.Ref.ID, run.Ref.ID)
+	}
 	identity, err := db.Identity(ctx)
 	if err != nil {
 		return task.PreflightResult{}, err

@@ -33,7 +33,7 @@ func (b *Backfill) Rollback(ctx context.Context, run *kind.Run) error {
 	if it.state == itemUndone {
 		return b.finishUndo(ctx, run, db, it, 0)
 	}
-	if err := b.refuse(ctx, run, it); err != nil {
+	if err := b.refuse(ctx, run, db, it); err != nil {
 		return err
 	}
 	if err := run.Ledger.KillSessions(ctx); err != nil {
@@ -48,6 +48,11 @@ func (b *Backfill) Rollback(ctx context.Context, run *kind.Run) error {
 	}
 	var left int64
 	if it.kept() && it.state != itemPlanned {
+		if it.state != itemUndoing {
+			if err := it.setState(ctx, run, db, itemUndoing); err != nil {
+				return err
+			}
+		}
 		if left, err = restore(ctx, run, db, it); err != nil {
 			return err
 		}
@@ -57,8 +62,11 @@ func (b *Backfill) Rollback(ctx context.Context, run *kind.Run) error {
 
 // refuse says that there is no way back where there is none. A cancelled
 // backfill that has no old values ends where it is, and says so.
-func (b *Backfill) refuse(ctx context.Context, run *kind.Run, it *item) error {
-	closed := it.state == itemClosed || it.state == itemClosing
+func (b *Backfill) refuse(ctx context.Context, run *kind.Run, db *site, it *item) error {
+	closed, _, err := isClosed(ctx, run, db, it)
+	if err != nil {
+		return err
+	}
 	switch {
 	case it.state == itemFinal:
 		return fault.About(it.name(), task.Human, "the backfill can no longer be rolled back: its cleanup has removed the old values")
@@ -90,22 +98,35 @@ func (b *Backfill) refuse(ctx context.Context, run *kind.Run, it *item) error {
 		Detail: fmt.Sprintf("%d rows had been changed and stay so: no old values were kept", rows)})
 }
 
-// reopen takes the closing statement back.
-func reopen(ctx context.Context, run *kind.Run, db *site, it *item) error {
-	if it.state != itemClosed && it.state != itemClosing {
-		return nil
+// isClosed reports whether the closing statement has been run and not been
+// taken back, and whether the table shows it by its definition. Where a change
+// of the table is part of its transaction it never does, and the state is what counts.
+func isClosed(ctx context.Context, run *kind.Run, db *site, it *item) (closed, shows bool, err error) {
+	if it.state != itemClosed && it.state != itemClosing && it.state != itemReopening {
+		return false, false, nil
 	}
 	now, err := db.Definition(ctx, it.Table.Name)
 	if err != nil {
-		return err
+		return false, false, err
 	}
 	before, err := definitionBefore(ctx, run)
-	if err != nil {
+	return it.state == itemClosed || now != before, now != before, err
+}
+
+// reopen takes the closing statement back.
+func reopen(ctx context.Context, run *kind.Run, db *site, it *item) error {
+	closed, shows, err := isClosed(ctx, run, db, it)
+	switch {
+	case err != nil:
 		return err
-	}
-	// Where a change of the table is part of its transaction, closing means not closed.
-	if it.state == itemClosing && now == "" || now != "" && now == before {
+	case !closed && (it.state == itemClosing || it.state == itemReopening):
 		return it.setState(ctx, run, db, itemReady)
+	case !closed:
+		return nil
+	case shows && it.state == itemClosed: // then it will show as well that it was taken back
+		if err := it.setState(ctx, run, db, itemReopening); err != nil {
+			return err
+		}
 	}
 	sql := run.Spec.Backfill.Cutover.Undo
 	return patiently(ctx, run, db, func(tx engine.Tx) error {

@@ -2,6 +2,7 @@ package backfill
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -164,5 +165,60 @@ func TestAClosingStatementThatDoesNotGetItsLockGivesUp(t *testing.T) {
 		require.Less(t, time.Since(began), 5*time.Second)
 		release()
 		require.NoError(t, j.cutover())
+	})
+}
+
+func TestARollbackAfterAClosingStatementThatFailedNeedsNothingToTakeItBack(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig) {
+		r.orders(100)
+		j := r.job("failed", "set: {balance: balance * 100}\ncutover: {sql: \"ALTER TABLE "+r.table("orders")+" DROP COLUMN nowhere\"}\n")
+		require.NoError(t, j.transform())
+		require.ErrorContains(t, j.cutover(), "nowhere")
+		require.NoError(t, j.rollback())
+		require.Equal(t, "100", r.ask("SELECT count(*) FROM "+r.table("orders")+" WHERE balance = id"))
+	})
+}
+
+func TestAClosingStatementAboutSomethingElseIsTakenBackAsWell(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig) {
+		r.orders(100)
+		r.exec("CREATE TABLE "+r.table("flags")+" (done int)", "INSERT INTO "+r.table("flags")+" VALUES (0)")
+		j := r.job("flags", fmt.Sprintf("set: {balance: balance * 100}\ncutover: {sql: %q, undo: %q}\n", "UPDATE "+r.table("flags")+" SET done = done + 1", "UPDATE "+r.table("flags")+" SET done = done - 1"))
+		j.all()
+		require.Equal(t, "1", r.ask("SELECT done FROM "+r.table("flags")))
+		require.NoError(t, j.rollback())
+		require.Equal(t, "0", r.ask("SELECT done FROM "+r.table("flags")))
+	})
+}
+
+func TestWhatIsHalfRolledBackIsNotGoneOnWith(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig) {
+		r.orders(3000)
+		j := r.job("halfway", "set: {balance: balance * 100}\nchunks: {rows: 100}\n")
+		j.all()
+		ctx, cancel := context.WithCancel(t.Context())
+		run := j.run(task.Cleanup, 0)
+		run.Beat = func(task.Heartbeat) { cancel() }
+		require.Error(t, j.b.Rollback(ctx, run))
+		_, err := j.preflight()
+		require.ErrorContains(t, err, "`godwit rollback halfway` carries it through")
+		require.NoError(t, j.rollback())
+		j.all()
+	})
+}
+
+func TestOldValuesThatAreLeftAreNotMixedWithOthers(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig) {
+		r.orders(100)
+		j := r.job("left", "set: {balance: balance * 100}\n")
+		j.all()
+		r.exec("UPDATE " + r.table("orders") + " SET balance = 7 WHERE id = 10")
+		require.NoError(t, j.rollback())
+		_, err := j.preflight()
+		require.ErrorContains(t, err, "is there from an earlier backfill left, with the old values of rows that its rollback could not restore")
+		it, err := load(t.Context(), j.run(task.Preflight, 0))
+		require.NoError(t, err)
+		r.exec(r.db.DropSaved(it.Rewrite))
+		j.all()
 	})
 }
