@@ -60,10 +60,11 @@ func (m *backfill) details(what string) []string {
 	return m.ground.texts(fmt.Sprintf("SELECT detail FROM %s WHERE migration = '%s' AND what = '%s'", m.ground.ledger("event"), m.id, what))
 }
 
-// letsRun lifts the limit on rows per second.
+// letsRun lifts the limit on rows per second; after an outage it takes a while
+// until the worker is heard of again.
 func (m *backfill) letsRun() {
 	m.t.Helper()
-	m.must("throttle", m.id, "--rows-per-second", "0")
+	await(m.t, time.Minute, "the limit to be lifted", func() bool { return m.godwit("throttle", m.id, "--rows-per-second", "0").code == 0 })
 }
 
 // hasLetGo checks that nothing of a backfill that ended is left at work.

@@ -4,11 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"godwit/internal/task"
 )
 
 // TestABackfillBesideAnApplicationChangesEachRowOnce has an application that
@@ -67,60 +64,5 @@ func TestRowsThatMatchAgainWhileABackfillRunsAreTakenIn(t *testing.T) {
 		inserting.expect()
 		g.became(map[string]string{"region": regioned["region"]})
 		m.awaitCleanup()
-	})
-}
-
-// TestABackfillIsNoWorseForAnApplicationProneToDeadlocksThanPlainBatches has
-// one whose transactions change two near rows against the order of the key, and
-// compares how many of them fail beside a backfill, and beside batches of 1000
-// rows that somebody might write by hand.
-func TestABackfillIsNoWorseForAnApplicationProneToDeadlocksThanPlainBatches(t *testing.T) {
-	t.Parallel()
-	onEveryEngine(t, 20_000, func(g *ground) {
-		g.worker()
-		plain := newApplication(g)
-		plain.prone()
-		g.inBatches(1000)
-		plain.stop()
-		plain.expect()
-		g.became(multiplied)
-		beside := newApplication(g)
-		beside.prone()
-		m := g.start(hundredfold, "shards: {rows: 20000, parallel: 1}")
-		m.succeeds()
-		beside.stop()
-		beside.expect()
-		g.became(map[string]string{"balance": "b.balance * 10000"})
-		g.t.Logf("beside batches of 1000 rows, %d of %d transactions of the application failed; beside the backfill, %d of %d", plain.failed, plain.failed+plain.done, beside.failed, beside.failed+beside.done)
-		require.Positive(g.t, beside.done)
-		require.EqualValues(g.t, 0, m.countShards(task.Transform, "fruitless > 0"))
-	})
-}
-
-// inBatches is what hundredfold does, by hand.
-func (g *ground) inBatches(rows int64) {
-	g.t.Helper()
-	for low := int64(0); low < g.size; low += rows {
-		for {
-			_, err := g.sql.Exec(fmt.Sprintf("UPDATE orders SET balance = balance * 100 WHERE id > %d AND id <= %d", low*gap, (low+rows)*gap))
-			if err == nil {
-				break
-			}
-			require.True(g.t, isContention(err), err)
-		}
-	}
-}
-
-// prone runs transactions that change two rows against the order of the key,
-// with a moment between them.
-func (a *application) prone() {
-	a.run(4, func(random *rand.Rand) deed {
-		high := a.anyOf(random)
-		low := max(gap, high-random.Int64N(200)*gap)
-		return deed{
-			statements: []string{fmt.Sprintf("UPDATE orders SET visits = visits + 1 WHERE id = %d", high), fmt.Sprintf("UPDATE orders SET visits = visits + 1 WHERE id = %d", low)},
-			between:    2 * time.Millisecond,
-			record:     func() { a.visits[high]++; a.visits[low]++ },
-		}
 	})
 }

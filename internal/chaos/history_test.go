@@ -105,23 +105,29 @@ func TestHistoriesOfRealRunsCanBeReplayed(t *testing.T) {
 	for _, r := range recorded {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
-			m := r.run(undoStage(t))
-			for i, run := range m.runs() {
-				history := m.historyOf(run)
-				anonymous(t, history)
-				replayer := sdkworker.NewWorkflowReplayer()
-				workflows.Register(replayer)
-				quiet := log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))
-				require.NoError(t, replayer.ReplayWorkflowHistory(quiet, history))
-				if *recordTo != "" {
-					name := r.name
-					if i > 0 {
-						name += "-again"
-					}
-					keep(t, filepath.Join(*recordTo, name+".json"), history)
-				}
-			}
+			replayed(t, r.name, r.run(undoStage(t)))
 		})
+	}
+}
+
+// replayed replays the histories of all runs of a migration, and keeps them
+// under the name when they are to be recorded.
+func replayed(t *testing.T, name string, m *migration) {
+	t.Helper()
+	for i, run := range m.runs() {
+		history := m.historyOf(run)
+		anonymous(t, history)
+		replayer := sdkworker.NewWorkflowReplayer()
+		workflows.Register(replayer)
+		quiet := log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))
+		require.NoError(t, replayer.ReplayWorkflowHistory(quiet, history))
+		if *recordTo != "" {
+			file := name
+			if i > 0 {
+				file += "-again"
+			}
+			keep(t, filepath.Join(*recordTo, file+".json"), history)
+		}
 	}
 }
 
