@@ -34,7 +34,16 @@ func (s *Server) Save(r *engine.Rewrite, pass int, within engine.Range) (string,
 		into, list = append(into, Quote(r.SavedNew(a.Column))), append(list, closed(a.Expr))
 	}
 	return "INSERT INTO " + QuoteName(r.Saved) + " (" + strings.Join(into, ", ") + ") SELECT " + strings.Join(list, ", ") + " FROM " + rewriteFrom(r) +
-		conditions + " FOR UPDATE", nil
+		conditions + " FOR UPDATE" + lockedOnly(r), nil
+}
+
+// lockedOnly leaves the rows of From unlocked, which many chunks at once may
+// look at. MariaDB has no words for that and passes over the comment.
+func lockedOnly(r *engine.Rewrite) string {
+	if r.From.Table == "" {
+		return ""
+	}
+	return " /*!80001 OF " + Quote(r.Table.Name.Table) + " */"
 }
 
 // Apply writes the statement that gives the rows that a Save has locked their

@@ -8,8 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"godwit/internal/engine"
 	"godwit/internal/fault"
 	"godwit/internal/kind"
+	"godwit/internal/sandbox"
 	"godwit/internal/task"
 )
 
@@ -160,6 +162,28 @@ func TestARowWithSeveralPartnersIsNamed(t *testing.T) {
 		err := r.job("twice", more).transform()
 		require.ErrorContains(t, err, "row id=777")
 		require.Equal(t, "0", r.ask("SELECT count(*) FROM "+r.table("orders")+" WHERE region IS NOT NULL AND id <> 5"))
+	})
+}
+
+func TestTheRowsOfAnotherTableAreNotLocked(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig) {
+		if r.kind == sandbox.MariaDB {
+			return // it locks every row that it reads for an update
+		}
+		r.orders(1000)
+		r.exec("CREATE TABLE "+r.table("countries")+" (code varchar(2) NOT NULL PRIMARY KEY, region varchar(8) NOT NULL)",
+			"INSERT INTO "+r.table("countries")+" VALUES ('DE', 'eu')")
+		j := r.job("from", fmt.Sprintf("from: %s\non: countries.code = orders.country\nset: {region: countries.region}\n", r.table("countries")))
+		_, err := j.preflight()
+		require.NoError(t, err)
+		_, err = j.b.Backup(t.Context(), j.run(task.Backup, 0))
+		require.NoError(t, err)
+		it, err := load(t.Context(), j.run(task.Transform, 0))
+		require.NoError(t, err)
+		save, err := r.db.Save(it.Rewrite, 1, engine.Range{})
+		require.NoError(t, err)
+		r.locked(save)
+		r.exec("UPDATE " + r.table("countries") + " SET region = 'EU'")
 	})
 }
 
