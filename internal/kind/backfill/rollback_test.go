@@ -66,6 +66,22 @@ func TestARollbackKnowsWhatTheTablesTriggersHaveMadeOfTheNewValues(t *testing.T)
 	})
 }
 
+func TestRowsThatATriggerKeepsAsTheyAreAreNotWaitedFor(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig) {
+		if !r.postgres() {
+			return // there no trigger can
+		}
+		r.orders(200)
+		r.exec("CREATE TRIGGER idle BEFORE UPDATE ON public.orders FOR EACH ROW EXECUTE FUNCTION pg_catalog.suppress_redundant_updates_trigger()")
+		before := r.snapshot()
+		j := r.job("idle", "set: {balance: \"CASE WHEN id > 100 THEN 0 ELSE balance END\"}\n")
+		j.all()
+		require.Equal(t, "100", r.ask("SELECT count(*) FROM public.orders WHERE balance = 0"))
+		require.NoError(t, j.rollback())
+		require.Equal(t, before, r.snapshot())
+	})
+}
+
 func TestARollbackThatIsInterruptedGoesOn(t *testing.T) {
 	everywhere(t, func(t *testing.T, r *rig) {
 		r.orders(5000)
