@@ -47,8 +47,9 @@ type DB interface {
 }
 
 // Session is one server session for the caller alone, for work that goes on
-// over many transactions.
+// over many transactions, and for statements that can be in none.
 type Session interface {
+	Querier
 	// ID names the session for KillSession.
 	ID() string
 	Begin(ctx context.Context) (Tx, error)
