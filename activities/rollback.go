@@ -24,11 +24,21 @@ func (a *Activities) Rollback(ctx context.Context, in task.PhaseInput) error {
 func (a *Activities) planned(ctx context.Context, in task.PhaseInput) (bool, error) {
 	p := newPulse(ctx, in.Phase, 0)
 	defer p.end()
-	_, run, m, err := a.open(p.ctx, in.Ref)
+	k, run, m, err := a.open(p.ctx, in.Ref)
 	if err == nil && (m == nil || !m.Planned()) {
 		if _, err = run.Ledger.Take(p.ctx, in.Kind); err == nil {
-			return false, p.reported(run.Ledger.Undone(p.ctx))
+			return false, p.reported(endUnplanned(p.ctx, k, run))
 		}
 	}
 	return err == nil, p.reported(err)
+}
+
+// endUnplanned ends a migration that has never had a plan.
+func endUnplanned(ctx context.Context, k kind.Kind, run *kind.Run) error {
+	if s, ok := k.(kind.Sweeper); ok {
+		if err := s.Sweep(ctx, run); err != nil {
+			return err
+		}
+	}
+	return run.Ledger.Undone(ctx)
 }

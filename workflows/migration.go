@@ -3,6 +3,7 @@ package workflows
 import (
 	"encoding/json"
 	"errors"
+	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -69,6 +70,10 @@ type migration struct {
 	// the tending meanwhile.
 	awaiting bool
 	untend   func()
+	// opens is when the window of the cut-over opens, while that is waited for,
+	// and shut says that the last try was told that it is over.
+	opens *time.Time
+	shut  bool
 	// undoing says that the rollback has begun: nothing interrupts it.
 	undoing bool
 	// waits is the wait before another try, and held the failure that an

@@ -23,7 +23,7 @@ var phases = []phase{
 	{name: task.Backup, do: (*migration).backup},
 	{name: task.Transform, do: (*migration).transform},
 	{name: task.Verify, do: (*migration).verify},
-	{name: task.Cutover, wait: (*migration).awaitApproval, do: (*migration).cutover},
+	{name: task.Cutover, wait: (*migration).awaitCutover, do: (*migration).cutover},
 	{name: task.Cleanup, wait: (*migration).keep, do: (*migration).cleanup},
 }
 
@@ -170,6 +170,10 @@ func (m *migration) cutover(ctx workflow.Context) error {
 	var result task.CutoverResult
 	if err := m.call(ctx, task.CutoverActivity, m.phaseInput(""), &result); err != nil {
 		return err
+	}
+	if result.Shut {
+		m.shut = true
+		return errInterrupted // it is begun again, and waits for its window
 	}
 	m.st.Kept = result.Kept
 	if result.KeepFor > 0 {

@@ -22,7 +22,8 @@ type settings struct {
 			Parallel int `json:"parallel"`
 		} `json:"shards"`
 		Cutover struct {
-			Mode spec.CutoverMode `json:"mode"`
+			Mode    spec.CutoverMode `json:"mode"`
+			Between spec.Window      `json:"between"`
 		} `json:"cutover"`
 	}
 }

@@ -133,6 +133,8 @@ func (m *migration) waitingFor() string {
 		return "what is running to end its chunk"
 	case m.awaiting && st.Approved == nil:
 		return fmt.Sprintf("an operator: `godwit cutover %s`", id)
+	case m.opens != nil:
+		return fmt.Sprintf("the window of the cut-over (%s UTC), at %s", m.settings.own.Cutover.Between, moment(*m.opens))
 	case m.window != nil && len(m.window.running) == 0 && len(st.Queue) > 0:
 		first := slices.MinFunc(st.Queue, func(x, y waiting) int { return x.Due.Compare(y.Due) })
 		return fmt.Sprintf("round %d of the retry queue at %s", first.Round, moment(first.Due))

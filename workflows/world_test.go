@@ -37,6 +37,7 @@ type world struct {
 	transform, verify int // shards
 	plan              task.PreflightResult
 	cut               task.CutoverResult
+	shut              int     // how many cut-overs find their window over
 	more              [][]int // what FinishTransform opens again, call by call
 	summary           task.VerifySummary
 	took              map[string]time.Duration // by activity
@@ -184,7 +185,13 @@ func (w *world) register() {
 	on(w, task.VerifyShardActivity, w.shard)
 	on(w, task.FinishVerifyActivity, func(task.PhaseInput) (task.VerifySummary, error) { return w.summary, nil })
 	on(w, task.TendActivity, func(task.PhaseInput) (task.TendResult, error) { return task.TendResult{Pending: 42}, nil })
-	on(w, task.CutoverActivity, func(task.PhaseInput) (task.CutoverResult, error) { return w.cut, nil })
+	on(w, task.CutoverActivity, func(task.PhaseInput) (task.CutoverResult, error) {
+		if w.shut > 0 {
+			w.shut--
+			return task.CutoverResult{Shut: true}, nil
+		}
+		return w.cut, nil
+	})
 	on(w, task.CleanupActivity, func(task.PhaseInput) (struct{}, error) { return struct{}{}, nil })
 	on(w, task.RollbackActivity, func(task.PhaseInput) (struct{}, error) { return struct{}{}, nil })
 	on(w, task.RecordActivity, func(in task.RecordInput) (struct{}, error) {

@@ -53,6 +53,17 @@ type Database interface {
 	// and reads no row.
 	Attempt(r *engine.Rewrite) string
 
+	// Alter plans an ALTER TABLE by trying it on an empty clone of the table, and
+	// SweepClones drops those that were left; build allows what the server builds
+	// beside the writers in one long statement.
+	Alter(ctx context.Context, t *engine.Table, alter string, build bool) (*engine.Alteration, error)
+	SweepClones(ctx context.Context) error
+	// Blockers are those who have a lock on a table, or wait for one; EndBlocker
+	// ends one of them. Uncertain says what cannot be seen of them.
+	Blockers(ctx context.Context, table engine.Name) ([]engine.Blocker, error)
+	EndBlocker(ctx context.Context, b engine.Blocker) error
+	Uncertain(ctx context.Context, table engine.Name) (string, error)
+
 	// RangeConditions and Literal write ranges and keys into a statement of the user's.
 	RangeConditions(t *engine.Table, alias string, r engine.Range) ([]string, error)
 	Literal(t *engine.Table, column string, v engine.KeyValue) (string, error)

@@ -51,6 +51,13 @@ type Kind interface {
 	Rollback(ctx context.Context, run *Run) error
 }
 
+// Sweeper is a Kind whose preflight makes something that is left when it is cut
+// short before there is a plan.
+type Sweeper interface {
+	// Sweep removes that. The run has neither a spec nor a plan.
+	Sweep(ctx context.Context, run *Run) error
+}
+
 // Run is a migration as one call of a Kind sees it.
 type Run struct {
 	Ref         task.Ref

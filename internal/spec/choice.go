@@ -30,6 +30,9 @@ func (SourceAfter) Choices() []string { return texts(LeaveSource) }
 // Choices are the valid values.
 func (RowBackup) Choices() []string { return texts(BackupRows, NoBackup) }
 
+// Choices are the valid values.
+func (DDLStrategy) Choices() []string { return texts(AutoStrategy, DirectStrategy) }
+
 func texts[T ~string](values ...T) []string {
 	list := make([]string, len(values))
 	for i, v := range values {

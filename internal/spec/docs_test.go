@@ -20,6 +20,7 @@ var prefixes = map[string]string{
 	"Timeouts": "timeouts.", "Retry": "retry.", "Throttle": "throttle.", "Verify": "verify.",
 	"LogGrowth": "throttle.max_log_growth.", "FreeDisk": "throttle.min_free_disk.", "QueryGuard": "throttle.query.",
 	"TableSpec": "copy/tables[].", "Shards": "copy/shards.", "CopyCutover": "copy/cutover.",
+	"ddl": "ddl/", "DDLCutover": "ddl/cutover.", "KillBlockers": "ddl/kill_blockers.",
 	"QueryCheck": "backfill/check.", "Chunks": "backfill/chunks.", "BackfillCutover": "backfill/cutover.",
 }
 

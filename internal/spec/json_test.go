@@ -85,7 +85,7 @@ func TestJSONIsReadAsStrictlyAsYAML(t *testing.T) {
 		`{"kind":"copy","source":"a","target":"b","name":null}`:    `field "name": has no value: give it one or leave it out`,
 		`{"kind":"copy","source":null,"target":"b"}`:               `field "source": has no value: give it one or leave it out`,
 		`["copy"]`:                      `expected fields like "name: value", got a list`,
-		`{"kind":"ddl","database":"a"}`: `field "kind": "ddl" is not supported by this version yet; there are copy, backfill`,
+		`{"kind":"reindex","database":"a"}`: `field "kind": "reindex" is not supported by this version yet; there are copy, ddl, backfill`,
 	} {
 		var s Spec
 		require.EqualError(t, json.Unmarshal([]byte(written), &s), want, written)

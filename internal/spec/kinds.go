@@ -11,6 +11,7 @@ import (
 // kinds are the kinds of migration that there are specs for.
 var kinds = []slot{
 	slotOf(task.Copy, func(s *Spec) **CopySpec { return &s.Copy }),
+	slotOf(task.DDL, func(s *Spec) **DDLSpec { return &s.DDL }),
 	slotOf(task.Backfill, func(s *Spec) **BackfillSpec { return &s.Backfill }),
 }
 

@@ -3,7 +3,7 @@ package spec
 // This file lists what the design has and this version does not: whoever uses
 // it is told so, instead of that it is unknown. What is built is removed here.
 
-var laterKinds = []string{"ddl", "reindex", "pipeline"}
+var laterKinds = []string{"reindex", "pipeline"}
 
 // Later are the fields of later versions.
 func (Common) Later() []string { return []string{"backup", "notify"} }
@@ -16,6 +16,12 @@ func (TableSpec) Later() []string { return []string{"columns"} }
 
 // Later are the fields of later versions.
 func (Verify) Later() []string { return []string{"repair"} }
+
+// Later are the fields of later versions.
+func (DDLSpec) Later() []string { return []string{"renames", "columns", "indexes", "shards", "chunks"} }
+
+// Later are the values of later versions.
+func (DDLStrategy) Later() []string { return []string{"shadow"} }
 
 // Later are the values of later versions.
 func (CopyMode) Later() []string { return []string{"live"} }

@@ -27,11 +27,12 @@ type Spec struct {
 	Common
 	Copy     *CopySpec
 	Backfill *BackfillSpec
+	DDL      *DDLSpec
 }
 
 // Common is what every kind of migration accepts.
 type Common struct {
-	// Kind is the kind of migration: copy or backfill.
+	// Kind is the kind of migration: copy, ddl or backfill.
 	Kind task.Kind `json:"kind" jsonschema:"required"`
 	// Name is shown in lists; by default it is made from what is migrated,
 	// like "legacy → warehouse".

@@ -49,7 +49,7 @@ func TestASpecNeedsExactlyThePartOfItsKind(t *testing.T) {
 	s.Defaults()
 	require.EqualError(t, s.Validate(), "a spec of kind copy without its part")
 	_, err := New("reindex")
-	require.EqualError(t, err, `kind: "reindex" is not supported by this version yet; there are copy, backfill`)
+	require.EqualError(t, err, `kind: "reindex" is not supported by this version yet; there are copy, ddl, backfill`)
 }
 
 func TestThereIsASpecForEveryKindThatThisVersionRuns(t *testing.T) {

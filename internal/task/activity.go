@@ -156,6 +156,9 @@ type ColumnDiff struct {
 type CutoverResult struct {
 	Kept    []BackupItem  `json:"kept"`
 	KeepFor time.Duration `json:"keep_for"`
+	// Shut says that nothing has been cut over, because the window in which it may
+	// be is over: it is called again in the next one.
+	Shut bool `json:"shut,omitempty"`
 }
 
 // TendResult tells what is left to do after tending.

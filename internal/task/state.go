@@ -65,4 +65,4 @@ const (
 )
 
 // Kinds lists the kinds of migration that this version runs.
-var Kinds = []Kind{Copy, Backfill}
+var Kinds = []Kind{Copy, DDL, Backfill}

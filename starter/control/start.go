@@ -79,6 +79,8 @@ func placeOf(s *spec.Spec) string {
 	switch {
 	case s.Copy != nil:
 		return s.Copy.Target
+	case s.DDL != nil:
+		return s.DDL.Database
 	case s.Backfill != nil:
 		return s.Backfill.Database
 	}

@@ -1,0 +1,57 @@
+package ddl
+
+import (
+	"context"
+	"strings"
+
+	"godwit/internal/engine"
+	"godwit/internal/kind"
+	"godwit/internal/ledger"
+	"godwit/internal/task"
+)
+
+// definitionBackup is the number of the backup in the ledger.
+const definitionBackup = 1
+
+// Backup notes the definition of the table as it is.
+func (d *DDL) Backup(ctx context.Context, run *kind.Run) (task.BackupResult, error) {
+	db, it, err := both(ctx, run)
+	if err != nil {
+		return task.BackupResult{}, err
+	}
+	if it.state == itemPlanned {
+		text, err := db.Definition(ctx, it.Table.Name)
+		if err != nil {
+			return task.BackupResult{}, err
+		}
+		if text == "" {
+			text = strings.Join(engine.ShapeOf(it.Table, true), "\n")
+		}
+		backup := ledger.Backup{No: definitionBackup, BackupItem: task.BackupItem{What: "definition of " + it.name(), Where: text, Bytes: int64(len(text)), Restore: run.Spec.DDL.Undo}}
+		if err := db.transaction(ctx, func(tx engine.Tx) error {
+			if err := run.Ledger.PutBackup(ctx, tx, backup); err != nil {
+				return err
+			}
+			return it.setState(ctx, run, tx, itemReady)
+		}); err != nil {
+			return task.BackupResult{}, err
+		}
+	}
+	kept, err := keptBackups(ctx, run)
+	return task.BackupResult{Items: kept}, err
+}
+
+// keptBackups lists what a rollback has.
+func keptBackups(ctx context.Context, run *kind.Run) ([]task.BackupItem, error) {
+	all, err := run.Ledger.Backups(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var kept []task.BackupItem
+	for _, backup := range all {
+		if backup.State == ledger.BackupKept {
+			kept = append(kept, backup.BackupItem)
+		}
+	}
+	return kept, nil
+}

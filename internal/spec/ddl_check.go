@@ -1,0 +1,90 @@
+package spec
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"godwit/internal/document"
+)
+
+func (d *DDLSpec) title() string {
+	if d.Table == "" {
+		return d.Database
+	}
+	return d.Database + ": " + d.Table
+}
+
+var alterTable = regexp.MustCompile(`(?i)^\s*ALTER\s+TABLE\b`)
+
+func (d *DDLSpec) check(found *document.Mistakes) {
+	checkConnection(found, "database", d.Database)
+	checkTableName(found, "table", d.Table)
+	checkSQL(found, "alter", d.Alter)
+	checkSQL(found, "undo", d.Undo)
+	switch {
+	case alterTable.MatchString(d.Alter):
+		found.Add("alter", "is what follows ALTER TABLE and the table's name: leave these out")
+	case d.Alter != "" && strings.TrimSpace(d.Alter) == "":
+		found.Add("alter", "is missing")
+	}
+	if d.Cutover.Timeout <= 0 {
+		found.Add("cutover.timeout", "must be longer than 0: it is how long a lock is waited for")
+	}
+	if d.Cutover.RetryDelay <= 0 {
+		found.Add("cutover.retry_delay", "must be longer than 0: others have to come through in between")
+	}
+	if d.Cutover.Between != "" {
+		if _, _, err := d.Cutover.Between.bounds(); err != nil {
+			found.Add("cutover.between", "%v", err)
+		}
+	}
+}
+
+// Window is a time of the day, in UTC: 02:00-04:00. One that ends before it
+// begins goes over midnight.
+type Window string
+
+// bounds are its beginning and its end, since midnight.
+func (w Window) bounds() (from, until time.Duration, err error) {
+	bad := fmt.Errorf("%q is not a time of the day: write it like 02:00-04:00", string(w))
+	var times [2]time.Duration
+	parts := strings.Split(string(w), "-")
+	if len(parts) != len(times) {
+		return 0, 0, bad
+	}
+	for i, part := range parts {
+		at, err := time.Parse("15:04", part)
+		if err != nil {
+			return 0, 0, bad
+		}
+		times[i] = time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute
+	}
+	if times[0] == times[1] {
+		return 0, 0, fmt.Errorf("%q ends when it begins", string(w))
+	}
+	return times[0], times[1], nil
+}
+
+// Wait is how long it is from a moment to the next one that is in the window; 0
+// when it is in it. No window is open always.
+func (w Window) Wait(now time.Time) time.Duration {
+	from, until, err := w.bounds()
+	if w == "" || err != nil {
+		return 0
+	}
+	now = now.UTC()
+	at := now.Sub(now.Truncate(24 * time.Hour))
+	inside := from <= at && at < until
+	if until < from {
+		inside = from <= at || at < until
+	}
+	switch {
+	case inside:
+		return 0
+	case at < from:
+		return from - at
+	}
+	return from + 24*time.Hour - at
+}
