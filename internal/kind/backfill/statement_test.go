@@ -89,3 +89,13 @@ func TestAnEmptyTableCanBePlannedAndGoneThrough(t *testing.T) {
 		j.all()
 	})
 }
+
+func TestARangeCanBeThatOfAnAlias(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig) {
+		r.orders(3000)
+		r.exec("CREATE TABLE " + r.table("sums") + " (id bigint NOT NULL PRIMARY KEY, n bigint)")
+		statement := fmt.Sprintf("INSERT INTO %s SELECT o.id, p.balance FROM %s o JOIN %[2]s p ON p.id = o.id WHERE :range( o )", r.table("sums"), r.table("orders"))
+		r.job("alias", fmt.Sprintf("statement: %q\nshards: {rows: 1000}\nchunks: {rows: 170}\n", statement)).all()
+		require.Equal(t, "3000", r.ask("SELECT count(*) FROM "+r.table("sums")+" WHERE n = id"))
+	})
+}

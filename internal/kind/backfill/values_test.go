@@ -131,3 +131,22 @@ func TestATableOfAnotherSchemaIsChangedAndGivenBack(t *testing.T) {
 		require.Equal(t, before, r.snapshot())
 	})
 }
+
+func TestTablesWithKeysOfAnyTypeAreGoneThroughOnce(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig) {
+		moment, bytes, digest := "'2020-01-01 00:00:00' + interval n minute", "varbinary(20)", "unhex(left(sha2(n, 256), 20))"
+		if r.postgres() {
+			moment, bytes, digest = "timestamp '2020-01-01' + n * interval '1' minute", "bytea", "decode(md5(n::text), 'hex')"
+		}
+		for i, key := range []struct{ typ, expr string }{{"decimal(20,4)", "n"}, {"varchar(30)", "concat('é''%?', n)"}, {"timestamp", moment}, {bytes, digest}} {
+			table := r.table(fmt.Sprint("keys", i))
+			r.exec("CREATE TABLE "+table+" (k "+key.typ+" NOT NULL PRIMARY KEY, a bigint)", "INSERT INTO "+table+" "+r.numbers(3000, key.expr+", n"))
+			j := r.job(fmt.Sprint("keys", i), "set: {a: a * 100}\nshards: {rows: 700}\nchunks: {rows: 150}\n")
+			j.spec.Backfill.Table = table
+			j.all()
+			require.Equal(t, "450150000", r.ask("SELECT sum(a) FROM "+table), key.typ)
+			require.NoError(t, j.rollback())
+			require.Equal(t, "4501500", r.ask("SELECT sum(a) FROM "+table), key.typ)
+		}
+	})
+}
