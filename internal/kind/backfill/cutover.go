@@ -2,6 +2,7 @@ package backfill
 
 import (
 	"context"
+	"errors"
 
 	"godwit/internal/engine"
 	"godwit/internal/fault"
@@ -70,7 +71,7 @@ func closeWith(ctx context.Context, run *kind.Run, db *site, it *item, sql strin
 		}
 	}
 	run.Beat(task.Heartbeat{Phase: task.Cutover, Table: it.name(), WaitingFor: "the lock for the closing statement"})
-	return patiently(ctx, run, db, func(tx engine.Tx) error {
+	return patiently(ctx, run, db, it, func(tx engine.Tx) error {
 		hook.At("before closing")
 		if _, err := tx.Exec(ctx, sql); err != nil {
 			return closingError(it, sql, err)
@@ -102,8 +103,11 @@ func definitionBefore(ctx context.Context, run *kind.Run) (string, error) {
 }
 
 // patiently runs f in a transaction of a session that waits for locks as long
-// as cutover.timeout says.
-func patiently(ctx context.Context, run *kind.Run, db *site, f func(tx engine.Tx) error) error {
+// as cutover.timeout says. Where a change of a definition commits by itself, no
+// guard in that transaction keeps an attempt from making it that was frozen
+// before: the session is known to the ledger as that of a shard, so that
+// whoever takes over, or rolls back, ends it first.
+func patiently(ctx context.Context, run *kind.Run, db *site, it *item, f func(tx engine.Tx) error) error {
 	session, err := db.Session(ctx)
 	if err != nil {
 		return err
@@ -111,6 +115,29 @@ func patiently(ctx context.Context, run *kind.Run, db *site, f func(tx engine.Tx
 	defer session.Destroy()
 	limit := run.Spec.Backfill.Cutover.Timeout.Std().Seconds()
 	if err := set(ctx, session, db.Impatient(limit, limit)); err != nil {
+		return err
+	}
+	if err := run.Ledger.PlanShards(ctx, task.Cutover, []ledger.Shard{{No: 1, Table: it.name(), Part: 1, Parts: 1}}); err != nil {
+		return err
+	}
+	lease, err := run.Ledger.ClaimShard(ctx, task.ShardInput{Ref: run.Ref, Phase: task.Cutover, Shard: 1}, session.ID())
+	if err != nil {
+		return err
+	}
+	return errors.Join(whileItStands(ctx, run, db, it, session, f), lease.Yield(context.WithoutCancel(ctx)))
+}
+
+// whileItStands runs f in a transaction, unless another attempt has been
+// faster before this one had its session known.
+func whileItStands(ctx context.Context, run *kind.Run, db *site, it *item, session engine.Session, f func(tx engine.Tx) error) error {
+	now, err := load(ctx, run)
+	if err != nil {
+		return err
+	}
+	if now.state != it.state {
+		return fault.About(it.name(), task.Superseded, "another attempt has got further with %s; this one has written nothing more", it.name())
+	}
+	if err := run.Ledger.Steers(ctx, db); err != nil {
 		return err
 	}
 	tx, err := session.Begin(ctx)

@@ -129,7 +129,7 @@ func reopen(ctx context.Context, run *kind.Run, db *site, it *item) error {
 		}
 	}
 	sql := run.Spec.Backfill.Cutover.Undo
-	return patiently(ctx, run, db, func(tx engine.Tx) error {
+	return patiently(ctx, run, db, it, func(tx engine.Tx) error {
 		if _, err := tx.Exec(ctx, sql); err != nil {
 			return closingError(it, sql, err)
 		}
@@ -192,7 +192,11 @@ func (r *restoring) do(ctx context.Context) error {
 		if r.run.Stopped() {
 			return fault.New(task.Stopping, "stopped after %d rows had been restored", *r.restored)
 		}
-		rows := r.sizer.Rows()
+		rows := r.run.Throttle.Chunk(r.sizer.Rows())
+		// A guard that would end the work with FAILED does not end its undoing.
+		if err := r.run.Throttle.Wait(ctx, rows, rows*r.it.width()); err != nil && kind.Classify(err).Class != task.Human {
+			return err
+		}
 		until, more, err := r.db.Bound(ctx, engine.Select{Table: saved, Exprs: []string{"1"}, Range: engine.Range{After: after}}, rows)
 		if err != nil {
 			return err
