@@ -56,3 +56,22 @@ func TestAFrozenWorkerThatWakesUpInARollbackRestoresNothingMore(t *testing.T) {
 		require.Equal(g.t, 6, m.wait().code)
 	})
 }
+
+// TestAWorkerFrozenBeforeTheClosingStatementDoesNotRunItAfterTheRollback is
+// about a statement that on MySQL and MariaDB commits by itself, so that
+// nothing of the ledger can hold it back in its transaction.
+func TestAWorkerFrozenBeforeTheClosingStatementDoesNotRunItAfterTheRollback(t *testing.T) {
+	t.Parallel()
+	onEveryEngine(t, 2000, func(g *ground) {
+		definition := g.definition()
+		zombie := g.worker("before closing:1:stop")
+		m := g.start(hundredfold, g.qualified(closing))
+		zombie.awaitFrozen()
+		g.worker()
+		m.succeeds()
+		m.must("rollback", m.id, "--wait")
+		zombie.thaw()
+		awaitSuperseded(zombie)
+		g.isUntouched(m, definition)
+	})
+}
