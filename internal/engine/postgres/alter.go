@@ -94,7 +94,7 @@ func (p *alterPlan) serverRefuses(text string, err error) error {
 // do to the rows and which names the server chooses.
 func (p *alterPlan) tryEach(ctx context.Context, c *clone) error {
 	p.checks, p.about = map[int]string{}, map[int][]string{}
-	for i := range p.actions {
+	for _, i := range dropsFirst(p.actions) {
 		a := &p.actions[i]
 		if a.kind == untriedAction || a.kind == foreignAction || a.kind == validAction {
 			continue
@@ -121,10 +121,24 @@ func (p *alterPlan) tryEach(ctx context.Context, c *clone) error {
 				return err
 			}
 		case uniqueAction, primaryAction:
-			a.name = newIndex(before, after)
+			a.chosen, a.name = a.name == "", newIndex(before, after)
 		}
 	}
 	return nil
+}
+
+// dropsFirst is the order in which the server carries actions out, as far as it
+// matters here: what is dropped is not in the way of what is added.
+func dropsFirst(actions []alterAction) []int {
+	var drops, others []int
+	for i := range actions {
+		if a := &actions[i]; len(a.text) > 4 && strings.EqualFold(a.text[:4], "DROP") {
+			drops = append(drops, i)
+		} else {
+			others = append(others, i)
+		}
+	}
+	return append(drops, others...)
 }
 
 // newCheck notes the name and the condition of a check that has been added.

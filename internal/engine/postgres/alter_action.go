@@ -25,7 +25,8 @@ type alterAction struct {
 	kind alterKind
 	text string // as it is written
 	// name of the constraint that is added or validated; empty where the server chooses it.
-	name string
+	name   string
+	chosen bool // the name, by the server
 	// body is what follows ADD and the name.
 	body string
 	// column that is set NOT NULL, dropped or given a type, and columns of a key.

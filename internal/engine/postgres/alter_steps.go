@@ -217,7 +217,9 @@ func (p *alterPlan) key(a *alterAction, taken map[string]bool) (action string, e
 		p.refuse(*a, "cannot be built beside the writers of a partitioned table")
 		return "", p.verdict()
 	}
-	if a.name == "" || taken[a.name] {
+	if a.chosen {
+		a.name = free(a.name, taken)
+	} else if taken[a.name] {
 		return "", fault.About(p.table.Name.String(), task.Config, "alter: %q: the name %q of its index is taken: give the constraint another name", a.text, a.name)
 	}
 	taken[a.name] = true

@@ -2,13 +2,17 @@ package ddl
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
 
 	"godwit/internal/connection"
@@ -80,15 +84,14 @@ var databases struct {
 
 // rig is a database with the means to run a migration's phases in it.
 type rig struct {
-	t      *testing.T
-	kind   sandbox.Kind
-	server *sandbox.Server
-	db     *site
-	conns  *connection.Registry
-	store  *ledger.Store
-	schema string // of tables
-	// app is the database as the application reaches it: sessions of its own.
-	app kind.Database
+	t        *testing.T
+	kind     sandbox.Kind
+	server   *sandbox.Server
+	db       *site
+	conns    *connection.Registry
+	store    *ledger.Store
+	schema   string // of tables
+	database string
 }
 
 func newRig(t *testing.T, k sandbox.Kind) *rig {
@@ -98,7 +101,7 @@ func newRig(t *testing.T, k sandbox.Kind) *rig {
 	name := fmt.Sprintf("shop%d", databases.n)
 	databases.Unlock()
 	require.NoError(t, s.Exec(context.Background(), "", "CREATE DATABASE "+name))
-	r := &rig{t: t, kind: k, server: s, schema: "public"}
+	r := &rig{t: t, kind: k, server: s, schema: "public", database: name}
 	if k != sandbox.Postgres {
 		r.schema = name
 	}
@@ -343,18 +346,43 @@ func (j *job) events(what string) (details []string) {
 	return details
 }
 
+// application is the database as the application reaches it, in one session that
+// is not Godwit's.
+func (r *rig) application() *sql.Conn {
+	r.t.Helper()
+	address, err := url.Parse(r.server.URL(r.database))
+	require.NoError(r.t, err)
+	driver, name := "pgx", address.String()
+	if !r.postgres() {
+		config := mysql.NewConfig()
+		config.User, config.Net, config.Addr, config.DBName = address.User.Username(), "tcp", address.Host, r.database
+		config.Passwd, _ = address.User.Password()
+		driver, name = "mysql", config.FormatDSN()
+	}
+	pool, err := sql.Open(driver, name)
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() { _ = pool.Close() })
+	conn, err := pool.Conn(context.Background())
+	require.NoError(r.t, err)
+	return conn
+}
+
 // transaction begins one of the application's, which is ended by the function
 // that it returns.
 func (r *rig) transaction(statements ...string) (end func()) {
 	r.t.Helper()
-	tx, err := r.db.Begin(context.Background())
-	require.NoError(r.t, err)
-	for _, s := range statements {
-		_, err = tx.Exec(context.Background(), s)
+	conn := r.application()
+	for _, s := range append([]string{"BEGIN"}, statements...) {
+		_, err := conn.ExecContext(context.Background(), s)
 		require.NoError(r.t, err, s)
 	}
 	var once sync.Once
-	end = func() { once.Do(func() { _ = tx.Rollback(context.Background()) }) }
+	end = func() {
+		once.Do(func() {
+			_, _ = conn.ExecContext(context.Background(), "ROLLBACK")
+			_ = conn.Close()
+		})
+	}
 	r.t.Cleanup(end)
 	return end
 }

@@ -2,7 +2,6 @@ package ddl
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"godwit/internal/engine"
@@ -88,7 +87,7 @@ func (u *undoing) do(ctx context.Context) error {
 		if steps[i].Undo == "" || altered && steps[i].Alone {
 			continue
 		}
-		if err := u.run1(ctx, &steps[i], steps[i].Undo); err != nil {
+		if err := u.statement(ctx, &steps[i], steps[i].Undo); err != nil {
 			return err
 		}
 	}
@@ -126,7 +125,7 @@ func (u *undoing) back(ctx context.Context) error {
 		return nil // an attempt before this one has taken it back
 	}
 	step := u.it.steps(true)[0]
-	if err := u.run1(ctx, &step, undo); err != nil {
+	if err := u.statement(ctx, &step, undo); err != nil {
 		return err
 	}
 	if now, err = u.db.shape(ctx, u.it.Table.Name); err != nil {
@@ -139,31 +138,60 @@ func (u *undoing) back(ctx context.Context) error {
 	return u.run.Ledger.Note(ctx, task.Event{What: "change taken back", Phase: task.Cleanup, Table: u.it.name(), Detail: detail})
 }
 
-// run1 runs a statement under the lock that a step takes.
-func (u *undoing) run1(ctx context.Context, step *engine.Step, statement string) error {
+// statement runs a statement under the lock that a step takes.
+func (u *undoing) statement(ctx context.Context, step *engine.Step, text string) error {
 	brief := *step
 	brief.Brief = step.Brief || !step.Alone
 	tell := func(waiting string) {
-		u.run.Beat(task.Heartbeat{Phase: task.Cleanup, Table: u.it.name(), Checkpoint: engine.ShortStatement(statement), WaitingFor: waiting})
+		u.run.Beat(task.Heartbeat{Phase: task.Cleanup, Table: u.it.name(), Checkpoint: engine.ShortStatement(text), WaitingFor: waiting})
 	}
 	l := &lock{run: u.run, db: u.db, it: u.it, phase: task.Cleanup, step: &brief, tell: tell}
 	settings := impatient(u.run, u.db, &brief)
-	if step.Alone && !step.Brief {
-		settings = []string{"SET lock_timeout = 0"}
+	if !brief.Brief {
+		settings = []string{forever}
 	}
 	err := l.patiently(ctx, func(ctx context.Context) error {
-		for _, text := range append(settings, statement) {
-			if _, err := u.session.Exec(ctx, text); err != nil {
+		for _, setting := range settings {
+			if _, err := u.session.Exec(ctx, setting); err != nil {
 				return err
 			}
 		}
-		return nil
+		return u.steered(ctx, &brief, text)
 	})
-	if class := kind.Classify(err).Class; err != nil && (class == task.Config || class == task.Data) {
-		return fault.About(u.it.name(), task.Human, "%s: %w; see to that, then roll back again", statement, err)
+	if err != nil {
+		if class := kind.Classify(err).Class; class == task.Config || class == task.Data {
+			return fault.About(u.it.name(), task.Human, "%s: %w; see to that, then roll back again", text, err)
+		}
+		return err
 	}
+	return u.run.Ledger.Note(ctx, task.Event{What: "taken back", Phase: task.Cleanup, Table: u.it.name(), Detail: text + l.story()})
+}
+
+// steered runs a statement, unless another attempt steers the migration by now:
+// in one transaction with that, where it can be part of one.
+func (u *undoing) steered(ctx context.Context, step *engine.Step, text string) error {
+	tx, err := u.session.Begin(ctx)
 	if err != nil {
 		return err
 	}
-	return u.run.Ledger.Note(ctx, task.Event{What: "taken back", Phase: task.Cleanup, Table: u.it.name(), Detail: fmt.Sprintf("%s%s", statement, l.story())})
+	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after Commit it does nothing
+	if step.Alone {
+		if err := u.run.Ledger.Steers(ctx, tx); err != nil {
+			return err
+		}
+		if err := tx.Commit(ctx); err != nil {
+			return err
+		}
+		hook.At("before taking back")
+		_, err := u.session.Exec(ctx, text)
+		return err
+	}
+	hook.At("before taking back")
+	if _, err := tx.Exec(ctx, text); err != nil {
+		return err
+	}
+	if err := u.run.Ledger.Steers(ctx, tx); err != nil {
+		return err
+	}
+	return tx.Commit(ctx)
 }

@@ -137,8 +137,11 @@ func (w *work) begin(ctx context.Context, step *engine.Step) error {
 	}
 	// It waits for others as long as need be: nobody waits behind it, and one
 	// that gives up leaves a half-made index.
-	return w.set(ctx, "SET lock_timeout = 0")
+	return w.set(ctx, forever)
 }
+
+// forever lets a session of PostgreSQL wait for locks without a limit.
+const forever = "SET lock_timeout = 0"
 
 func (w *work) set(ctx context.Context, settings ...string) error {
 	for _, statement := range settings {
