@@ -67,7 +67,11 @@ func closeWith(ctx context.Context, run *kind.Run, db *site, it *item, sql strin
 			return err
 		}
 		if before != now {
-			return it.setState(ctx, run, db, itemClosed)
+			lease, err := takeOver(ctx, run, it, "")
+			if err != nil {
+				return err
+			}
+			return errors.Join(it.setState(ctx, run, db, itemClosed), lease.Yield(context.WithoutCancel(ctx)))
 		}
 	}
 	run.Beat(task.Heartbeat{Phase: task.Cutover, Table: it.name(), WaitingFor: "the lock for the closing statement"})
@@ -117,14 +121,20 @@ func patiently(ctx context.Context, run *kind.Run, db *site, it *item, f func(tx
 	if err := set(ctx, session, db.Impatient(limit, limit)); err != nil {
 		return err
 	}
-	if err := run.Ledger.PlanShards(ctx, task.Cutover, []ledger.Shard{{No: 1, Table: it.name(), Part: 1, Parts: 1}}); err != nil {
-		return err
-	}
-	lease, err := run.Ledger.ClaimShard(ctx, task.ShardInput{Ref: run.Ref, Phase: task.Cutover, Shard: 1}, session.ID())
+	lease, err := takeOver(ctx, run, it, session.ID())
 	if err != nil {
 		return err
 	}
 	return errors.Join(whileItStands(ctx, run, db, it, session, f), lease.Yield(context.WithoutCancel(ctx)))
+}
+
+// takeOver ends the session of the attempt that was at the closing statement
+// before, if it still is, and makes this one's known; there may be none.
+func takeOver(ctx context.Context, run *kind.Run, it *item, session string) (*ledger.Lease, error) {
+	if err := run.Ledger.PlanShards(ctx, task.Cutover, []ledger.Shard{{No: 1, Table: it.name(), Part: 1, Parts: 1}}); err != nil {
+		return nil, err
+	}
+	return run.Ledger.ClaimShard(ctx, task.ShardInput{Ref: run.Ref, Phase: task.Cutover, Shard: 1}, session)
 }
 
 // whileItStands runs f in a transaction, unless another attempt has been
