@@ -130,7 +130,8 @@ func (s *Server) checkTriggerPrivileges(ctx context.Context, c *engine.Capture) 
 	for _, probe := range probes {
 		refused, err := check.try(ctx, probe.statement, append(notThere, readOnly...)...)
 		if number(err) == superNeeded {
-			return fault.About(c.Table.Name.String(), task.Config, "the server writes a binary log, and lets only SUPER make triggers: SET GLOBAL log_bin_trust_function_creators = ON")
+			check.missing = append(check.missing, "the server writes a binary log, and lets only SUPER make triggers: SET GLOBAL log_bin_trust_function_creators = ON")
+			continue
 		}
 		if err != nil {
 			return fmt.Errorf("try whether %s may have triggers: %w", c.Table.Name, err)
@@ -145,10 +146,10 @@ func (s *Server) checkTriggerPrivileges(ctx context.Context, c *engine.Capture) 
 			lacking = append(lacking, probe.privilege)
 		}
 	}
-	if len(lacking) == 0 {
+	check.lacks(lacking, "database "+c.Table.Name.Schema+" for a changelog and its triggers", Quote(c.Table.Name.Schema)+".*")
+	if len(check.missing) == 0 {
 		return nil
 	}
-	check.lacks(lacking, "database "+c.Table.Name.Schema+" for a changelog and its triggers", Quote(c.Table.Name.Schema)+".*")
 	return fault.About(c.Table.Name.String(), task.Config, "user %s cannot do what is needed: %s", check.user, strings.Join(check.missing, "; "))
 }
 
