@@ -103,6 +103,33 @@ func TestACopyWithoutFurtherFlagsHasTheDefaultsOfAFile(t *testing.T) {
 	require.Equal(t, want, printed)
 }
 
+func TestFlagsOfAChangeOfATableMakeTheSpecThatAFileWould(t *testing.T) {
+	got := offline(t, "", "ddl", "--database", "shop", "--table", "orders", "--alter", "DROP COLUMN old", "--strategy", "direct", "--undo", "ALTER TABLE orders ADD old int",
+		"--cutover", "manual", "--between", "02:00-04:00", "--lock-timeout", "1s", "--retry-delay", "2s", "--kill-blockers", "--kill-most", "1", "--keep-old", "2d",
+		"--cutover-limit", "1h", "--print-spec")
+	require.Equal(t, exitSuccess, got.code, got.notes)
+	want, err := spec.Parse("want", []byte(`
+kind: ddl
+database: shop
+table: orders
+alter: DROP COLUMN old
+strategy: direct
+undo: ALTER TABLE orders ADD old int
+cutover: {mode: manual, between: "02:00-04:00", timeout: 1s, retry_delay: 2s}
+kill_blockers: {most: 1}
+keep_old: 2d
+timeouts: {cutover: 1h}
+`))
+	require.NoError(t, err)
+	printed, err := spec.Parse("printed", []byte(got.out))
+	require.NoError(t, err, got.out)
+	require.Equal(t, want, printed)
+
+	got = offline(t, "", "ddl", "--database", "shop", "--table", "orders", "--alter", "DROP COLUMN old", "--kill-most", "1")
+	require.Equal(t, exitUsage, got.code)
+	require.Contains(t, got.notes, "go with --kill-blockers")
+}
+
 func TestExitCodesTellHowAMigrationEnded(t *testing.T) {
 	for state, code := range map[task.State]int{
 		task.Success: 0, task.Failed: 3, task.TimedOut: 4, task.Cancelled: 5, task.RolledBack: 6, task.Running: 1,

@@ -187,7 +187,9 @@ func (p *alterPlan) way() string {
 // columns that are dropped or get another type, and what is missing for the user.
 func (p *alterPlan) lookAround(ctx context.Context) error {
 	c := &privilegeCheck{on: p.server.on}
+	c.server(ctx)
 	c.own(ctx, p.table.Name)
+	c.ledger(ctx, false)
 	if err := c.verdict(); err != nil {
 		return err
 	}

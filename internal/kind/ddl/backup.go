@@ -27,7 +27,11 @@ func (d *DDL) Backup(ctx context.Context, run *kind.Run) (task.BackupResult, err
 		if text == "" {
 			text = strings.Join(engine.ShapeOf(it.Table, true), "\n")
 		}
-		backup := ledger.Backup{No: definitionBackup, BackupItem: task.BackupItem{What: "definition of " + it.name(), Where: text, Bytes: int64(len(text)), Restore: run.Spec.DDL.Undo}}
+		restore := run.Spec.DDL.Undo
+		if restore == "" {
+			restore = "by a statement of your own: the spec has no undo"
+		}
+		backup := ledger.Backup{No: definitionBackup, BackupItem: task.BackupItem{What: "definition of " + it.name(), Where: text, Bytes: int64(len(text)), Restore: restore}}
 		if err := db.transaction(ctx, func(tx engine.Tx) error {
 			if err := run.Ledger.PutBackup(ctx, tx, backup); err != nil {
 				return err
@@ -41,7 +45,7 @@ func (d *DDL) Backup(ctx context.Context, run *kind.Run) (task.BackupResult, err
 	return task.BackupResult{Items: kept}, err
 }
 
-// keptBackups lists what a rollback has.
+// keptBackups lists what a rollback has: where it is, and not all of the text.
 func keptBackups(ctx context.Context, run *kind.Run) ([]task.BackupItem, error) {
 	all, err := run.Ledger.Backups(ctx)
 	if err != nil {
@@ -50,6 +54,7 @@ func keptBackups(ctx context.Context, run *kind.Run) ([]task.BackupItem, error) 
 	var kept []task.BackupItem
 	for _, backup := range all {
 		if backup.State == ledger.BackupKept {
+			backup.Where = "text in the ledger"
 			kept = append(kept, backup.BackupItem)
 		}
 	}

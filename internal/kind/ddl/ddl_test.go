@@ -20,9 +20,6 @@ func TestAChangeOfTheCatalogAloneIsMadeAsItIsAsked(t *testing.T) {
 			{"RENAME COLUMN weight TO mass", "mass", "int"},
 			{"DROP COLUMN mass", "mass", ""},
 		} {
-			if r.kind == "mariadb" && strings.HasPrefix(c.alter, "ADD COLUMN zone") {
-				c.alter = strings.ReplaceAll(c.alter, "ADD COLUMN", "ADD")
-			}
 			j := r.job("catalog"+string(rune('a'+i)), c.alter, "")
 			j.all()
 			require.NotEmpty(t, j.events("definition compared"))

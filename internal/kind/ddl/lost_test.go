@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -156,5 +157,21 @@ func TestACancelAtAnyStepLeavesNothingBehind(t *testing.T) {
 		}
 		require.Error(t, goOn(), "%s %d", place, count)
 		require.Equal(t, shape, r.shape(), "%s %d", place, count)
+	})
+}
+
+func TestAWorkerThatIsFrozenWithTheLockKeepsTheApplicationWaitingForSecondsOnly(t *testing.T) {
+	onPostgres(t, func(t *testing.T, r *rig) {
+		r.orders()
+		j := r.job("frozen", "ADD COLUMN region varchar(16)", "")
+		require.NoError(t, j.prepare())
+		goOn := j.held("before step commits", 1)
+		began := time.Now()
+		r.exec("UPDATE public.orders SET price = 3 WHERE id = 1")
+		require.Greater(t, time.Since(began), time.Second, "it has the lock")
+		require.Less(t, time.Since(began), 8*time.Second)
+		require.Error(t, goOn())
+		require.NoError(t, j.through())
+		require.NotEmpty(t, r.column("region"))
 	})
 }

@@ -68,6 +68,11 @@ func (w *work) step(ctx context.Context, step *engine.Step) error {
 		}
 		return w.noted(ctx, step, to, p, began, "was done already")
 	}
+	if !step.Brief { // it is work for the server
+		if err := w.run.Throttle.Wait(ctx, 0, 0); err != nil {
+			return err
+		}
+	}
 	w.beat(step, "")
 	act := w.inTransaction
 	if step.Alone {
