@@ -201,7 +201,7 @@ func TestABurstOfMigrationsLeavesTheServersTheirConnections(t *testing.T) {
 	b.isListedWithItsPlace()
 
 	b.awaitDone(burstSize / 10)
-	b.pileUp(8 * time.Second)
+	b.pileUp(5 * time.Second)
 	b.awaitDone(burstSize / 5)
 	first.kill()
 	b.worker()
