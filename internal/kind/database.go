@@ -61,6 +61,8 @@ type Database interface {
 	// Blockers are those who have a lock on a table, or wait for one; EndBlocker
 	// ends one of them. Uncertain says what cannot be seen of them.
 	Blockers(ctx context.Context, table engine.Name) ([]engine.Blocker, error)
+	// WaitsFor are those that a session is waiting for just now.
+	WaitsFor(ctx context.Context, session string, table engine.Name) ([]engine.Blocker, error)
 	EndBlocker(ctx context.Context, b engine.Blocker) error
 	Uncertain(ctx context.Context, table engine.Name) (string, error)
 
@@ -72,6 +74,9 @@ type Database interface {
 	// Impatient writes the statements that make a session give up waiting for
 	// locks, in seconds: of rows, and of tables.
 	Impatient(rows, tables float64) []string
+	// In writes the statements that make names without a schema those of a
+	// schema, for the rest of a session; none where they are the connection's.
+	In(schema string) []string
 	// Definition is the table's definition as the server writes it, where a
 	// change of it is no part of a transaction; empty where it is.
 	Definition(ctx context.Context, name engine.Name) (string, error)

@@ -29,6 +29,10 @@ func (s *Server) Impatient(rows, tables float64) []string {
 	return []string{fmt.Sprintf("SET SESSION innodb_lock_wait_timeout = %d, lock_wait_timeout = %d", whole(rows), whole(tables))}
 }
 
+// In writes nothing: names without a database are those of the connection's,
+// where the ledger is as well.
+func (s *Server) In(string) []string { return nil }
+
 // counter is what a definition says about the next AUTO_INCREMENT value.
 var counter = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
 

@@ -26,5 +26,9 @@ func (s *Server) Impatient(rows, _ float64) []string {
 	return []string{fmt.Sprintf("SET lock_timeout = %d", int(max(1, 1000*rows)))}
 }
 
+// In writes the statements that make names without a schema those of a schema,
+// for the rest of a session.
+func (s *Server) In(schema string) []string { return []string{"SET search_path = " + Quote(schema)} }
+
 // Definition is empty: a change of a table is part of its transaction.
 func (s *Server) Definition(context.Context, engine.Name) (string, error) { return "", nil }

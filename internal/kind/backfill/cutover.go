@@ -118,7 +118,7 @@ func patiently(ctx context.Context, run *kind.Run, db *site, it *item, f func(tx
 	}
 	defer session.Destroy()
 	limit := run.Spec.Backfill.Cutover.Timeout.Std().Seconds()
-	if err := set(ctx, session, db.Impatient(limit, limit)); err != nil {
+	if err := set(ctx, session, append(db.Impatient(limit, limit), db.In(it.Table.Name.Schema)...)); err != nil {
 		return err
 	}
 	lease, err := takeOver(ctx, run, it, session.ID())

@@ -137,7 +137,7 @@ func TestWhatHasNoBackupCannotBeRolledBackButCancelled(t *testing.T) {
 func TestTheClosingStatementRunsOnceAndIsTakenBack(t *testing.T) {
 	everywhere(t, func(t *testing.T, r *rig) {
 		r.orders(500)
-		closing, undo := "ALTER TABLE "+r.table("orders")+" ALTER region SET NOT NULL", "ALTER TABLE "+r.table("orders")+" ALTER region DROP NOT NULL"
+		closing, undo := "ALTER TABLE orders ALTER region SET NOT NULL", "ALTER TABLE "+r.table("orders")+" ALTER region DROP NOT NULL"
 		if !r.postgres() {
 			closing, undo = "ALTER TABLE "+r.table("orders")+" MODIFY region varchar(8) NOT NULL", "ALTER TABLE "+r.table("orders")+" MODIFY region varchar(8)"
 		}
