@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,6 +29,19 @@ func (s *Server) Blockers(ctx context.Context, table engine.Name) ([]engine.Bloc
 		return s.blockers(ctx, false, metadataPluginQuery, table.Schema, table.Table)
 	}
 	return s.blockers(ctx, true, transactionsQuery)
+}
+
+// WaitsFor are the sessions that the named one is waiting for just now, for a
+// lock of the table.
+func (s *Server) WaitsFor(ctx context.Context, session string, table engine.Name) ([]engine.Blocker, error) {
+	id, _, _ := strings.Cut(session, "@")
+	var waits int
+	err := s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ? AND STATE LIKE 'Waiting for table metadata lock%'", id).Scan(&waits)
+	if err != nil || waits == 0 {
+		return nil, err
+	}
+	all, err := s.Blockers(ctx, table)
+	return slices.DeleteFunc(all, func(b engine.Blocker) bool { return b.ID == id }), err
 }
 
 // Uncertain says what a look at the locks cannot see; empty when it sees all.

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,26 +25,41 @@ func (s *Server) Blockers(ctx context.Context, table engine.Name) ([]engine.Bloc
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (engine.Blocker, error) {
-		b := engine.Blocker{Changed: -1}
-		var seconds float64
-		var text, program, backend string
-		var prepared *string
-		if err := row.Scan(&b.ID, &b.User, &seconds, &b.Waits, &text, &program, &backend, &prepared); err != nil {
-			return b, err
-		}
-		b.Age = time.Duration(seconds * float64(time.Second))
-		b.Statement = engine.ShortStatement(text)
-		switch {
-		case prepared != nil:
-			b.Protected = "the prepared transaction " + engine.ShortStatement(*prepared)
-		case program == "godwit":
-			b.Protected = "it is one of Godwit's own"
-		case backend != "client backend":
-			b.Protected = "it is the server's own: " + backend
-		}
-		return b, nil
-	})
+	return pgx.CollectRows(rows, scanBlocker)
+}
+
+func scanBlocker(row pgx.CollectableRow) (engine.Blocker, error) {
+	b := engine.Blocker{Changed: -1}
+	var seconds float64
+	var text, program, backend string
+	var prepared *string
+	if err := row.Scan(&b.ID, &b.User, &seconds, &b.Waits, &text, &program, &backend, &prepared); err != nil {
+		return b, err
+	}
+	b.Age = time.Duration(seconds * float64(time.Second))
+	b.Statement = engine.ShortStatement(text)
+	switch {
+	case prepared != nil:
+		b.Protected = "the prepared transaction " + engine.ShortStatement(*prepared)
+	case program == "godwit":
+		b.Protected = "it is one of Godwit's own"
+	case backend != "client backend":
+		b.Protected = "it is the server's own: " + backend
+	}
+	return b, nil
+}
+
+// WaitsFor are the sessions that the named one is waiting for just now, for a
+// lock of a table or, while it builds an index, for the end of their transactions.
+func (s *Server) WaitsFor(ctx context.Context, session string, _ engine.Name) ([]engine.Blocker, error) {
+	pid, _, _ := strings.Cut(session, "@")
+	rows, err := s.on.Query(ctx, `SELECT coalesce(`+sessionID+`, w.pid::text), coalesce(a.usename, ''), coalesce(extract(epoch FROM clock_timestamp() - a.xact_start), -1)::float8,
+		false, coalesce(a.query, ''), coalesce(a.application_name, ''), coalesce(a.backend_type, 'client backend'), NULL::text
+		FROM unnest(pg_blocking_pids($1::text::int)) w (pid) LEFT JOIN pg_stat_activity a ON a.pid = w.pid ORDER BY a.xact_start`, pid)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, scanBlocker)
 }
 
 // blockers looks for the locks on the table $1 and its parts. A session whose

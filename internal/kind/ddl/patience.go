@@ -24,6 +24,8 @@ const (
 	strict = 30 * time.Second
 	// lookEvery is how often it is looked.
 	lookEvery = 250 * time.Millisecond
+	// watchEvery is how often it is looked whom a try is waiting for.
+	watchEvery = time.Second
 	// longestDelay is the longest wait between two tries.
 	longestDelay = 30 * time.Second
 	// mostChanged is how many rows a transaction may have changed to be ended:
@@ -37,13 +39,15 @@ var errShut = fault.New(task.Stopping, "the window of the cut-over is over")
 // lock is the wait for a step's lock: for a gap, then try by try, each of them
 // short, so that nobody waits long behind it.
 type lock struct {
-	run    *kind.Run
-	db     *site
-	it     *item
-	phase  task.Phase
-	step   *engine.Step
-	window bool // keep to the cut-over's window
-	tell   func(waiting string)
+	run   *kind.Run
+	db    *site
+	it    *item
+	phase task.Phase
+	step  *engine.Step
+	// session is the one that the lock is for.
+	session string
+	window  bool // keep to the cut-over's window
+	tell    func(waiting string)
 
 	began time.Time
 	tries int
@@ -101,8 +105,39 @@ func (l *lock) try(ctx context.Context, act func(ctx context.Context) error) err
 	l.tell("")
 	stop := keepTouching(l.run)
 	defer stop()
+	watching, end := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		l.watch(watching)
+	}()
+	defer func() {
+		end()
+		<-ended
+	}()
 	l.tries++
 	return act(ctx)
+}
+
+// watch tells, while a try goes on, whom it waits for.
+func (l *lock) watch(ctx context.Context) {
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		who, err := l.db.WaitsFor(ctx, l.session, l.it.Table.Name)
+		switch {
+		case err != nil: // it is for show, and asked again
+		case len(who) > 0:
+			l.tell(list(who) + ", to end: this has to wait for it")
+		default:
+			l.tell("")
+		}
+	}
 }
 
 // look finds out who is in the way.

@@ -90,6 +90,29 @@ func TestNoStepOfASafeFormReadsRowsUnderALockThatKeepsOthersOut(t *testing.T) {
 	})
 }
 
+func TestAnIndexThatWaitsForAnOldTransactionSaysForWhom(t *testing.T) {
+	onPostgres(t, func(t *testing.T, r *rig) {
+		r.orders()
+		r.exec("CREATE TABLE public.other (id int)")
+		j := r.job("index", "ADD CONSTRAINT noted UNIQUE (note)", "")
+		_, err := j.preflight()
+		require.NoError(t, err)
+		_, err = j.d.Backup(t.Context(), j.run(task.Backup))
+		require.NoError(t, err)
+		end := r.transaction("INSERT INTO public.other VALUES (1)", "UPDATE public.orders SET price = 4 WHERE id = 4")
+		done := make(chan error, 1)
+		go func() { done <- j.transform() }()
+		soon(t, "it says whom it waits for", func() bool {
+			return j.waited(func(text string) bool {
+				return strings.Contains(text, "SET price = 4") && strings.Contains(text, "this has to wait for it")
+			})
+		})
+		r.exec("UPDATE public.orders SET price = 5 WHERE id = 5") // nobody waits behind it
+		end()
+		require.NoError(t, <-done)
+	})
+}
+
 func TestWhatDependsOnTheSameAlterIsRefused(t *testing.T) {
 	onPostgres(t, func(t *testing.T, r *rig) {
 		r.orders()
