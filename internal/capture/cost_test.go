@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"godwit/internal/sandbox"
+	"godwit/internal/sandbox/sandboxtest"
 )
 
 // BenchmarkWritersWithTriggers measures what noting changes costs the
@@ -19,7 +20,7 @@ import (
 func BenchmarkWritersWithTriggers(b *testing.B) {
 	for _, k := range sandbox.Kinds() {
 		b.Run(string(k), func(b *testing.B) {
-			r := newRig(b, k)
+			r := newRigOn(b, sandboxtest.Start(b, k, sandbox.Options{Durable: true}))
 			r.accounts(50_000)
 			c := r.db.CaptureOf(r.table("accounts"))
 			for range b.N {

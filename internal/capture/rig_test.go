@@ -63,31 +63,26 @@ var databases struct {
 	n int
 }
 
-// database is what the tests need of one.
-type database interface {
-	kind.Database
-	capture.Database
-}
-
 // rig is a database with a table, its capture and a copy of the table.
 type rig struct {
 	t      testing.TB
 	kind   sandbox.Kind
 	server *sandbox.Server
 	name   string // of the database
-	db     database
+	db     kind.Database
 	schema string // of tables
 }
 
-func newRig(t testing.TB, k sandbox.Kind) *rig {
-	s := server(t, k)
+func newRig(t testing.TB, k sandbox.Kind) *rig { return newRigOn(t, server(t, k)) }
+
+func newRigOn(t testing.TB, s *sandbox.Server) *rig {
 	databases.Lock()
 	databases.n++
 	name := fmt.Sprintf("shop%d", databases.n)
 	databases.Unlock()
 	require.NoError(t, s.Exec(context.Background(), "", "CREATE DATABASE "+name))
-	r := &rig{t: t, kind: k, server: s, name: name, schema: "public"}
-	if k != sandbox.Postgres {
+	r := &rig{t: t, kind: s.Kind, server: s, name: name, schema: "public"}
+	if s.Kind != sandbox.Postgres {
 		r.schema = name
 	}
 	r.db = r.open(s.URL(name))
@@ -95,7 +90,7 @@ func newRig(t testing.TB, k sandbox.Kind) *rig {
 }
 
 // open opens a database with a pool that is large enough for the tests' writers.
-func (r *rig) open(url string) database {
+func (r *rig) open(url string) kind.Database {
 	sign := "?"
 	if strings.Contains(url, "?") {
 		sign = "&"
@@ -107,7 +102,7 @@ func (r *rig) open(url string) database {
 	require.NoError(r.t, err)
 	db, err := kind.OpenDatabase(context.Background(), c)
 	require.NoError(r.t, err)
-	return db.(database)
+	return db
 }
 
 func (r *rig) postgres() bool { return r.kind == sandbox.Postgres }

@@ -3,6 +3,7 @@ package kind
 import (
 	"context"
 
+	"godwit/internal/capture"
 	"godwit/internal/connection"
 	"godwit/internal/engine"
 	"godwit/internal/engine/mysql"
@@ -11,7 +12,8 @@ import (
 
 // Database is a database whose tables are changed in place, of any engine.
 type Database interface {
-	engine.DB
+	// Changes of its tables can be captured.
+	capture.Database
 	// Session takes a session for the caller alone.
 	Session(ctx context.Context) (engine.Session, error)
 	Identity(ctx context.Context) (engine.Identity, error)
