@@ -63,11 +63,11 @@ func (p *alterPlan) read(alter string) error {
 	for _, part := range engine.Actions(tokens) {
 		a := parseAction(alter, part, p.table)
 		if a.refusal != "" {
-			p.refuse(a, a.refusal)
+			return fault.About(p.table.Name.String(), task.Config, "alter: %s %s", a.text, a.refusal)
 		}
 		p.actions = append(p.actions, a)
 	}
-	return p.verdict()
+	return nil
 }
 
 func (p *alterPlan) refuse(a alterAction, why string) {

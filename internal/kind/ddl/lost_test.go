@@ -160,6 +160,18 @@ func TestACancelAtAnyStepLeavesNothingBehind(t *testing.T) {
 	})
 }
 
+func TestAnAttemptThatWakesUpAfterARollbackBeginsNothing(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig) {
+		r.orders()
+		j := r.job("late", "ADD COLUMN region varchar(16)", "")
+		require.NoError(t, j.prepare())
+		goOn := j.held("session taken", 1)
+		require.NoError(t, j.rollback())
+		require.ErrorContains(t, goOn(), "has been undone")
+		require.Empty(t, r.column("region"))
+	})
+}
+
 func TestAWorkerThatIsFrozenWithTheLockKeepsTheApplicationWaitingForSecondsOnly(t *testing.T) {
 	onPostgres(t, func(t *testing.T, r *rig) {
 		r.orders()

@@ -61,7 +61,7 @@ func makePlan(ctx context.Context, run *kind.Run, db *site) (*plan, error) {
 	if p.identity, err = db.Identity(ctx); err != nil {
 		return nil, err
 	}
-	p.fingerprint = ledger.Fingerprint{"the server": p.identity.ID, "table " + name.String(): hash(engine.Definition(table))}
+	p.fingerprint = ledger.Fingerprint{"the server": p.identity.ID, "table " + name.String(): hash(columnsOf(table))}
 	if p.fingerprint["the spec"], err = specPrint(run.Spec); err != nil {
 		return nil, err
 	}

@@ -81,7 +81,7 @@ func (d *DDL) resume(ctx context.Context, run *kind.Run, db *site, m *ledger.Mig
 		return task.PreflightResult{}, err
 	}
 	if err == nil {
-		now["table "+it.name()] = hash(engine.Definition(table))
+		now["table "+it.name()] = hash(columnsOf(table))
 	}
 	last, err := progressOf(ctx, run, task.Cutover)
 	if err != nil {
@@ -100,13 +100,21 @@ func (d *DDL) resume(ctx context.Context, run *kind.Run, db *site, m *ledger.Mig
 	return result(it), run.Ledger.Continue(ctx, text, []string{it.name()})
 }
 
+// columnsOf is what must not change of the table before the last step. Its key
+// may: an index that is prepared can be one.
+func columnsOf(t *engine.Table) string {
+	keyless := *t
+	keyless.Key, keyless.KeyName = nil, ""
+	return engine.Definition(&keyless)
+}
+
 // unchanged refuses to go on when the table is not what was planned.
 func unchanged(ctx context.Context, db *site, it *item) error {
 	now, err := db.Table(ctx, it.Table.Name)
 	if err != nil {
 		return err
 	}
-	if engine.Definition(now) != engine.Definition(it.Table) {
+	if columnsOf(now) != columnsOf(it.Table) {
 		return fault.About(it.name(), task.Config,
 			"the definition of %s has changed since the migration began: put it back and retry, or roll back and start a new migration", it.name())
 	}

@@ -90,6 +90,20 @@ func TestNoStepOfASafeFormReadsRowsUnderALockThatKeepsOthersOut(t *testing.T) {
 	})
 }
 
+func TestATableWithoutAKeyGetsOne(t *testing.T) {
+	onPostgres(t, func(t *testing.T, r *rig) {
+		r.orders()
+		r.exec("ALTER TABLE public.orders DROP CONSTRAINT orders_pkey")
+		j := r.job("keyless", "ADD PRIMARY KEY (id)", "")
+		require.NoError(t, j.prepare())
+		_, err := j.preflight()
+		require.NoError(t, err, "a retry takes the index for what it is")
+		_, err = j.cutover()
+		require.NoError(t, err)
+		require.Contains(t, strings.Join(r.shape(), "\n"), `primary key "orders_pkey" btree "id"`)
+	})
+}
+
 func TestAnIndexThatWaitsForAnOldTransactionSaysForWhom(t *testing.T) {
 	onPostgres(t, func(t *testing.T, r *rig) {
 		r.orders()

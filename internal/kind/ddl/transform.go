@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
+	"godwit/internal/fault"
+	"godwit/internal/hook"
 	"godwit/internal/kind"
 	"godwit/internal/ledger"
 	"godwit/internal/task"
@@ -64,6 +66,16 @@ func (d *DDL) TransformShard(ctx context.Context, run *kind.Run, in task.ShardIn
 // FinishTransform has nothing to do.
 func (d *DDL) FinishTransform(context.Context, *kind.Run) (task.Work, error) { return task.Work{}, nil }
 
+// stands refuses to begin anything of a migration that has been undone while
+// this attempt was frozen: its shard can be claimed like any other.
+func stands(ctx context.Context, run *kind.Run) error {
+	now, err := load(ctx, run)
+	if err == nil && now.state == itemUndone {
+		return fault.New(task.Superseded, "the migration has been undone; this attempt has done nothing")
+	}
+	return err
+}
+
 // doSteps is one attempt at the steps of a phase, in a session that ends with it.
 func doSteps(ctx context.Context, run *kind.Run, in task.ShardInput, final bool) (task.ShardResult, error) {
 	db, it, err := both(ctx, run)
@@ -75,7 +87,11 @@ func doSteps(ctx context.Context, run *kind.Run, in task.ShardInput, final bool)
 		return task.ShardResult{}, err
 	}
 	defer session.Destroy() // its settings are not those of the pool's other sessions
+	hook.At("session taken")
 	return run.Attempt(ctx, in, session.ID(), func(lease *ledger.Lease) error {
+		if err := stands(ctx, run); err != nil {
+			return err
+		}
 		p, err := readProgress(lease.Digest)
 		if err != nil {
 			return err
