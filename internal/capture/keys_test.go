@@ -34,6 +34,7 @@ var keyCases = []keyCase{
 	{name: "made enum", engines: "p", setup: "CREATE TYPE public.mood AS ENUM ('z', 'a', 'it''s')", columns: []string{"k public.mood NOT NULL"}, first: []string{"'z'"}, later: []string{"'a'", "'it''s'"}},
 	{name: "decimal", columns: []string{"k decimal(30,10) NOT NULL"}, first: []string{"0.1", "-12345678901234567890.0123456789", "7"}, later: []string{"0.1000000001", "-0.5"}},
 	{name: "big", engines: "my", columns: []string{"k bigint unsigned NOT NULL"}, first: []string{"0", "18446744073709551615"}, later: []string{"18446744073709551614", "9007199254740993"}},
+	{name: "bits", engines: "my", columns: []string{"b bit(64) NOT NULL", "n int NOT NULL"}, first: []string{"b'0', 1", "18446744073709551615, 2", "b'101', 3"}, later: []string{"9223372036854775808, 1", "5, 4"}},
 	{name: "moments", engines: "my", columns: []string{"k datetime(6) NOT NULL"}, first: []string{"'2020-01-01 00:00:00.000001'", "'0000-00-00 00:00:00'"}, later: []string{"'1999-12-31 23:59:59.999999'", "'2020-00-00 00:00:00'"}},
 	{name: "timestamps", columns: []string{"k timestamp(6) NOT NULL"}, first: []string{"'2020-01-01 00:00:00.000001'", "'2021-06-01 12:00:00'"}, later: []string{"'1999-12-31 23:59:59.999999'"}},
 	{name: "dates and times", columns: []string{"d date NOT NULL", "t time(3) NOT NULL"}, first: []string{"'2020-02-29', '23:59:59.999'", "'2020-02-29', '00:00:00'"}, later: []string{"'2020-03-01', '00:00:00.001'"}},

@@ -53,16 +53,25 @@ func (s *Server) seek(ctx context.Context, q query) (engine.Key, bool, error) {
 	return key, err == nil, err
 }
 
-// keyExprs are the key's columns as text: the driver may be set to parse dates.
+// keyExprs are the key's columns as text.
 func keyExprs(t *engine.Table) []string {
 	exprs := make([]string, len(t.Key))
 	for i, name := range t.Key {
-		exprs[i] = Quote(name)
-		if isTemporal(t.Column(name).Type) {
-			exprs[i] = "CAST(" + exprs[i] + " AS CHAR)"
-		}
+		exprs[i] = keyExpr(t.Column(name).Type, Quote(name))
 	}
 	return exprs
+}
+
+// keyExpr is a key's column as text: the driver may be set to parse dates, and
+// the server shows bits as bytes.
+func keyExpr(t engine.Type, name string) string {
+	switch {
+	case isTemporal(t):
+		return "CAST(" + name + " AS CHAR)"
+	case t.Base == "bit":
+		return "CAST(" + name + " AS UNSIGNED)"
+	}
+	return name
 }
 
 // newKey makes a key of the table, and what its values are scanned into.

@@ -42,12 +42,12 @@ func clashQuery(c *engine.Capture, p *engine.Projection, index *engine.Index, co
 	var list, on, same, wanted []string
 	for i, column := range c.Table.Key {
 		wanted = append(wanted, fmt.Sprintf("%s AS k%d", Quote(column), i))
-		name, temporal := fmt.Sprintf("s.k%d", i), isTemporal(c.Table.Column(column).Type)
-		list = append(list, shown(name, temporal))
+		name := fmt.Sprintf("s.k%d", i)
+		list = append(list, keyExpr(c.Table.Column(column).Type, name))
 		same = append(same, "x."+Quote(p.Key[i])+" = "+compared(p.Into.Column(p.Key[i]).Type, name))
 	}
 	for i, column := range p.Key {
-		list = append(list, shown("x."+Quote(column), isTemporal(c.Table.Column(c.Table.Key[i]).Type)))
+		list = append(list, keyExpr(c.Table.Column(c.Table.Key[i]).Type, "x."+Quote(column)))
 	}
 	for i, part := range index.Parts {
 		expr, _ := p.Expr(part.Column)
@@ -61,14 +61,6 @@ func clashQuery(c *engine.Capture, p *engine.Projection, index *engine.Index, co
 	return "SELECT " + strings.Join(list, ", ") + " FROM (SELECT " + strings.Join(wanted, ", ") + " FROM " + QuoteName(c.Table.Name) + " FORCE INDEX (" + Quote(c.Table.KeyName) +
 		") WHERE " + condition + ") AS s STRAIGHT_JOIN " + QuoteName(p.Into.Name) + " AS x FORCE INDEX (" + Quote(index.Name) + ") ON " + strings.Join(on, " AND ") +
 		" WHERE NOT (" + strings.Join(same, " AND ") + ")"
-}
-
-// shown is a key's column as text.
-func shown(name string, temporal bool) string {
-	if temporal {
-		return "CAST(" + name + " AS CHAR)"
-	}
-	return name
 }
 
 // compared writes a value so that it is compared as a column of the type compares.

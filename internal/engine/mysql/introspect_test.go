@@ -291,7 +291,7 @@ func TestTheKeyIsOneThatRangesCanBeCutBy(t *testing.T) {
 		{"a int UNIQUE", "", nil, "allows NULL in column a"},
 		{"a double PRIMARY KEY", "", nil, "key PRIMARY is on column a, whose double values do not compare exactly"},
 		{"a text NOT NULL, UNIQUE KEY pre (a(10))", "", nil, "on a prefix of column a"},
-		{"a bit(8) PRIMARY KEY", "", nil, "type bit"},
+		{"a bit(8) PRIMARY KEY", "PRIMARY", []string{"a"}, ""},
 		{"a set('x','y') PRIMARY KEY", "", nil, "type set"},
 		{"a enum('x','') PRIMARY KEY", "", nil, "the empty string"},
 		{"a enum('x','😀') PRIMARY KEY", "", nil, "a question mark"},

@@ -82,7 +82,7 @@ const maxKeyValues = 64
 // of an index; empty when they can.
 func orderProblem(t engine.Type) string {
 	switch t.Base {
-	case "tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "year",
+	case "tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "year", "bit",
 		"char", "varchar", "binary", "varbinary",
 		"date", "time", "datetime", "timestamp", "uuid", "inet4", "inet6":
 		return ""
@@ -105,7 +105,7 @@ func orderProblem(t engine.Type) string {
 // keyKind is how values of a key column are handed to the server.
 func keyKind(t engine.Type) engine.KeyKind {
 	switch t.Base {
-	case "tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "year":
+	case "tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "year", "bit":
 		return engine.NumberKey
 	case "binary", "varbinary":
 		return engine.BytesKey
