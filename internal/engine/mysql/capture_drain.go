@@ -154,7 +154,8 @@ func (s *Server) CopyRows(c *engine.Capture, p *engine.Projection, part engine.P
 	}
 	text := copyRows(c, p, condition)
 	if tolerant {
-		text += " ON DUPLICATE KEY UPDATE " + Quote(p.Key[0]) + " = " + QuoteName(p.Into.Name) + "." + Quote(p.Key[0])
+		column := Quote(p.Columns[0].Column) // of those that can be written; it keeps its value
+		text += " ON DUPLICATE KEY UPDATE " + column + " = " + QuoteName(p.Into.Name) + "." + column
 	}
 	return text, nil
 }
