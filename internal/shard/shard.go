@@ -10,7 +10,7 @@ package shard
 // and RewriteRows where each row is changed in place, which takes longer.
 const (
 	DefaultRows = 250_000
-	RewriteRows = 50_000
+	RewriteRows = 125_000
 )
 
 const (

@@ -33,6 +33,9 @@ type Backfill struct {
 	// sizes is how many rows the last chunk of a migration should have had, by
 	// its id: the next shard begins with it.
 	sizes sync.Map
+	// looked is when this worker has last looked at a migration's table, by its
+	// id: reading a definition takes some servers as long as a chunk.
+	looked sync.Map
 }
 
 // New returns the kind; the version is noted in the ledger.

@@ -19,6 +19,7 @@ func (b *Backfill) FinishTransform(ctx context.Context, run *kind.Run) (task.Wor
 		return task.Work{}, err
 	}
 	b.sizes.Delete(run.Ref.ID)
+	b.looked.Delete(run.Ref.ID)
 	it, err := load(ctx, run)
 	if err != nil || !it.Again {
 		return task.Work{}, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"godwit/internal/engine"
 	"godwit/internal/fault"
@@ -98,8 +99,14 @@ func (b *Backfill) resume(ctx context.Context, run *kind.Run, db *site, m *ledge
 	return result(it, it.Notes), run.Ledger.Continue(ctx, text, []string{it.name()})
 }
 
+// definitionAge is how long a look at the table's definition holds.
+const definitionAge = 5 * time.Second
+
 // unchanged refuses to go on when the table is not what was planned.
-func unchanged(ctx context.Context, db *site, it *item) error {
+func (b *Backfill) unchanged(ctx context.Context, run *kind.Run, db *site, it *item) error {
+	if at, found := b.looked.Load(run.Ref.ID); found && time.Since(at.(time.Time)) < definitionAge {
+		return nil
+	}
 	now, err := db.Table(ctx, it.Table.Name)
 	if err != nil {
 		return err
@@ -108,5 +115,6 @@ func unchanged(ctx context.Context, db *site, it *item) error {
 		return fault.About(it.name(), task.Config,
 			"the definition of %s has changed since the migration began: put it back and retry, or roll back and start a new migration", it.name())
 	}
+	b.looked.Store(run.Ref.ID, time.Now())
 	return nil
 }

@@ -46,7 +46,7 @@ func (b *Backfill) TransformShard(ctx context.Context, run *kind.Run, in task.Sh
 	// Its settings are not those of the pool's other sessions.
 	defer session.Destroy()
 	return run.Attempt(ctx, in, session.ID(), func(lease *ledger.Lease) error {
-		if err := unchanged(ctx, db, it); err != nil {
+		if err := b.unchanged(ctx, run, db, it); err != nil {
 			return err
 		}
 		hook.At("shard claimed")
