@@ -69,7 +69,7 @@ func (f *backfillFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.expect, "expect", "0", "`value` that --check has to give")
 	choice(cmd, &b.Backup, "backup", "what is kept for a rollback")
 	flags.IntVar(&b.Shards.Parallel, "parallel", b.Shards.Parallel, "`number` of shards at once")
-	flags.Int64Var(&b.Shards.Rows, "shard-rows", b.Shards.Rows, "`rows` per shard, about (default: 250000, more for very big tables)")
+	flags.Int64Var(&b.Shards.Rows, "shard-rows", b.Shards.Rows, "`rows` per shard, about (default: 125000, more for very big tables)")
 	flags.Var(duration{&b.Chunks.Time}, "chunk-time", "how long a transaction should take, about")
 	flags.Int64Var(&b.Chunks.Rows, "chunk-rows", b.Chunks.Rows, "`rows` of a transaction at the most")
 	flags.Int64Var(&f.spec.Throttle.RowsPerSecond, "rows-per-second", 0, "`limit` over all shards together (default: none)")

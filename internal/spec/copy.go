@@ -70,7 +70,7 @@ const (
 
 // Shards says how tables are cut into shards.
 type Shards struct {
-	// Rows per shard, about; by default 250000, more for very big tables.
+	// Rows per shard, about; by default 250000 (in a backfill 125000), more for very big tables.
 	Rows int64 `json:"rows,omitempty" jsonschema:"minimum=10"`
 	// Parallel is how many shards run at once; by default 4. throttle.parallel
 	// wins when it is set.
