@@ -142,7 +142,12 @@ func (g *Governor) readSettings(ctx context.Context) error {
 	g.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, settingsTime)
 	defer cancel()
-	set, running, err := g.config.Ledger.Throttle(ctx, phase)
+	var set *task.ThrottleSettings
+	var running int
+	err := g.config.Watch.alone(ctx, g.config.Written, func(ctx context.Context) (err error) {
+		set, running, err = g.config.Ledger.Throttle(ctx, phase)
+		return err
+	})
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.failed = err; err != nil {

@@ -27,6 +27,7 @@ type Watch struct {
 
 	mu      sync.Mutex
 	answers map[string]answer
+	doors   map[string]chan struct{} // by connection
 }
 
 type answer struct {
@@ -37,7 +38,27 @@ type answer struct {
 
 // NewWatch returns a Watch over named connections.
 func NewWatch(connections *connection.Registry) *Watch {
-	return &Watch{connections: connections, answers: map[string]answer{}}
+	return &Watch{connections: connections, answers: map[string]answer{}, doors: map[string]chan struct{}{}}
+}
+
+// alone runs f when no other governor of the worker reads its ledger on that
+// connection: when the ledger's tables are locked, they do not take a session
+// of the server each, one for every migration.
+func (w *Watch) alone(ctx context.Context, name string, f func(ctx context.Context) error) error {
+	w.mu.Lock()
+	door := w.doors[name]
+	if door == nil {
+		door = make(chan struct{}, 1)
+		w.doors[name] = door
+	}
+	w.mu.Unlock()
+	select {
+	case door <- struct{}{}:
+	case <-ctx.Done():
+		return fault.New(task.Transient, "the ledger on connection %s is waited for: %w", name, context.Cause(ctx))
+	}
+	defer func() { <-door }()
+	return f(ctx)
 }
 
 // server is what both engines tell about a server.
