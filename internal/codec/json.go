@@ -313,7 +313,7 @@ func (p *jsonParser) escape() problem {
 
 var jsonEscapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// unicode reads \uXXXX, or two of them that are a surrogate pair.
+// unicode reads a \u with its four digits, or two of them that are a surrogate pair.
 func (p *jsonParser) unicode() problem {
 	unit, ok := p.codeUnit()
 	if !ok {
@@ -341,7 +341,7 @@ func (p *jsonParser) unicode() problem {
 	return ""
 }
 
-// codeUnit reads the \uXXXX at p.at without going past it.
+// codeUnit reads the \u and its four digits at p.at without going past them.
 func (p *jsonParser) codeUnit() (rune, bool) {
 	if p.at+6 > len(p.in) || p.in[p.at] != '\\' || p.in[p.at+1] != 'u' {
 		return 0, false

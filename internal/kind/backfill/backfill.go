@@ -19,7 +19,6 @@ import (
 	"fmt"
 	"sync"
 
-	"godwit/internal/connection"
 	"godwit/internal/engine"
 	"godwit/internal/fault"
 	"godwit/internal/kind"
@@ -44,21 +43,11 @@ func New(version string) *Backfill { return &Backfill{version: version} }
 var _ kind.Kind = (*Backfill)(nil)
 
 // site is the database that is worked on.
-type site struct {
-	kind.Database
-	conn *connection.Connection
-}
+type site struct{ kind.Site }
 
 func open(ctx context.Context, run *kind.Run) (*site, error) {
-	c, err := run.Connections.Get(run.Spec.Backfill.Database)
-	if err != nil {
-		return nil, err
-	}
-	db, err := kind.OpenDatabase(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	return &site{Database: db, conn: c}, nil
+	s, err := kind.OpenSite(ctx, run, run.Spec.Backfill.Database)
+	return &site{s}, err
 }
 
 // Tend has nothing to do: nothing is noted for later.
@@ -134,19 +123,6 @@ func (it *item) setState(ctx context.Context, run *kind.Run, q engine.Querier, t
 	}
 	it.state = to
 	return nil
-}
-
-// transaction runs f in a transaction of the database.
-func (s *site) transaction(ctx context.Context, f func(tx engine.Tx) error) error {
-	tx, err := s.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after Commit it does nothing
-	if err := f(tx); err != nil {
-		return err
-	}
-	return tx.Commit(ctx)
 }
 
 // number reads a query's one number, or two.

@@ -47,7 +47,7 @@ func makeReady(ctx context.Context, run *kind.Run, db *site, it *item) error {
 		}
 		hook.At("table created")
 	}
-	err := db.transaction(ctx, func(tx engine.Tx) error {
+	err := db.Transaction(ctx, func(tx engine.Tx) error {
 		if !apart {
 			if err := createSaved(ctx, db, tx, it); err != nil {
 				return err

@@ -25,7 +25,7 @@ func (p *plan) checkRewrite(ctx context.Context, run *kind.Run, db *site) error 
 	}
 	r := &engine.Rewrite{Table: table, Set: assignments(table, s.Set), Where: s.Where, On: s.On}
 	if s.From != "" {
-		r.From = db.qualify(s.From)
+		r.From = db.Qualify(s.From)
 		if r.From.Table == table.Name.Table {
 			return fault.About(table.Name.String(), task.Config, "from: %s and %s have the same name, by which their columns could not be told apart: use a view of another name", r.From, table.Name)
 		}

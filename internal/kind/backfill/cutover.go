@@ -50,7 +50,7 @@ func closeWith(ctx context.Context, run *kind.Run, db *site, it *item, sql strin
 	}
 	switch it.state {
 	case itemReady:
-		if err := db.transaction(ctx, func(tx engine.Tx) error {
+		if err := db.Transaction(ctx, func(tx engine.Tx) error {
 			if now != "" {
 				b := ledger.Backup{No: definitionBackup, BackupItem: task.BackupItem{What: "definition of " + it.name(), Where: now, Restore: run.Spec.Backfill.Cutover.Undo}}
 				if err := run.Ledger.PutBackup(ctx, tx, b); err != nil {
@@ -173,7 +173,7 @@ func (b *Backfill) Cleanup(ctx context.Context, run *kind.Run) error {
 		return err
 	}
 	if it.state != itemFinal {
-		if err := db.transaction(ctx, func(tx engine.Tx) error {
+		if err := db.Transaction(ctx, func(tx engine.Tx) error {
 			if err := it.setState(ctx, run, tx, itemFinal); err != nil {
 				return err
 			}

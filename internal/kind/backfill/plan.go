@@ -2,8 +2,6 @@ package backfill
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,7 +31,7 @@ type plan struct {
 // makePlan looks at the table and refuses what cannot be done to it.
 func makePlan(ctx context.Context, run *kind.Run, db *site) (*plan, error) {
 	s := run.Spec.Backfill
-	name := db.qualify(s.Table)
+	name := db.Qualify(s.Table)
 	if run.Ledger != nil {
 		if err := run.Ledger.CheckClaims(ctx, []string{name.String()}); err != nil {
 			return nil, err
@@ -41,7 +39,7 @@ func makePlan(ctx context.Context, run *kind.Run, db *site) (*plan, error) {
 	}
 	table, err := db.Table(ctx, name)
 	if errors.Is(err, engine.ErrNoTable) {
-		return nil, fault.About(name.String(), task.Config, "there is no table %s on connection %s, or its user may not see it", name, db.conn.Name)
+		return nil, fault.About(name.String(), task.Config, "there is no table %s on connection %s, or its user may not see it", name, db.Conn.Name)
 	}
 	if err != nil {
 		return nil, err
@@ -60,7 +58,7 @@ func makePlan(ctx context.Context, run *kind.Run, db *site) (*plan, error) {
 	if p.identity, err = db.Identity(ctx); err != nil {
 		return nil, err
 	}
-	p.fingerprint = ledger.Fingerprint{"the server": p.identity.ID, "table " + name.String(): hash(engine.Definition(table))}
+	p.fingerprint = ledger.Fingerprint{"the server": p.identity.ID, "table " + name.String(): kind.Hash(engine.Definition(table))}
 	if p.fingerprint["the spec"], err = specPrint(run.Spec); err != nil {
 		return nil, err
 	}
@@ -70,19 +68,6 @@ func makePlan(ctx context.Context, run *kind.Run, db *site) (*plan, error) {
 
 // mostShards of one table: their numbers and names travel through Temporal.
 const mostShards = 5000
-
-// qualify gives a table's name the schema that it has by default.
-func (s *site) qualify(text string) engine.Name {
-	name := engine.ParseName(text)
-	if name.Schema != "" {
-		return name
-	}
-	name.Schema = "public"
-	if s.conn.Engine == connection.MySQLEngine {
-		name.Schema = s.conn.Database()
-	}
-	return name
-}
 
 func (p *plan) check(ctx context.Context, run *kind.Run, db *site) error {
 	s, table := run.Spec.Backfill, p.item.Table
@@ -119,12 +104,12 @@ func (p *plan) warn(format string, args ...any) {
 
 // savedName names the table of old values by the migration.
 func (s *site) savedName(id string) engine.Name {
-	name := "saved_" + hash(id)
+	name := "saved_" + kind.Hash(id)
 	if id == "" {
 		name = "saved_…" // in a plan
 	}
-	if s.conn.Engine == connection.MySQLEngine {
-		return engine.Name{Schema: s.conn.Database(), Table: "_godwit_" + name}
+	if s.Conn.Engine == connection.MySQLEngine {
+		return engine.Name{Schema: s.Conn.Database(), Table: "_godwit_" + name}
 	}
 	return engine.Name{Schema: ledger.Schema, Table: name}
 }
@@ -136,12 +121,7 @@ func specPrint(s *spec.Spec) (string, error) {
 	b.Shards, b.Chunks, b.Passes, b.KeepOld, b.Check = spec.Shards{}, spec.Chunks{}, 0, nil, nil
 	b.Cutover.Mode, b.Cutover.Timeout = "", 0
 	text, err := json.Marshal(b)
-	return hash(string(text)), err
-}
-
-func hash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8])
+	return kind.Hash(string(text)), err
 }
 
 // Plan finds out what the backfill would do.
@@ -163,7 +143,7 @@ func (b *Backfill) Plan(ctx context.Context, run *kind.Run) (*task.Plan, error) 
 			table.Columns = append(table.Columns, task.ColumnPlan{Source: a.Column, SourceType: full, Target: a.Column, TargetType: full, Note: a.Expr})
 		}
 	}
-	out := &task.Plan{Kind: task.Backfill, Name: run.Spec.Name, Target: fmt.Sprintf("%s (%s %s)", db.conn, p.identity.Flavor, p.identity.Version),
+	out := &task.Plan{Kind: task.Backfill, Name: run.Spec.Name, Target: fmt.Sprintf("%s (%s %s)", db.Conn, p.identity.Flavor, p.identity.Version),
 		Tables: []task.TablePlan{table}, Warnings: p.warnings, RowsTotal: t.Rows, BytesTotal: t.Bytes, Shards: table.Shards}
 	if out.Statements, err = p.statements(ctx, run, db); err != nil {
 		return nil, err

@@ -84,7 +84,7 @@ func (b *Backfill) resume(ctx context.Context, run *kind.Run, db *site, m *ledge
 		return task.PreflightResult{}, err
 	}
 	if err == nil {
-		now["table "+it.name()] = hash(engine.Definition(table))
+		now["table "+it.name()] = kind.Hash(engine.Definition(table))
 	}
 	if it.state == itemClosing || it.state == itemClosed {
 		now["table "+it.name()] = m.Fingerprint["table "+it.name()] // the closing statement may have changed it

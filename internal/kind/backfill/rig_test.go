@@ -89,7 +89,7 @@ func newRig(t *testing.T, k sandbox.Kind) *rig {
 	require.NoError(t, err)
 	store, err := ledger.Open(context.Background(), db, "test")
 	require.NoError(t, err)
-	r := &rig{t: t, kind: k, db: &site{Database: db, conn: c}, conns: conns, store: store, schema: "public"}
+	r := &rig{t: t, kind: k, db: &site{kind.Site{Database: db, Conn: c}}, conns: conns, store: store, schema: "public"}
 	if k != sandbox.Postgres {
 		r.schema = name
 	}

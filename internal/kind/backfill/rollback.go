@@ -327,7 +327,7 @@ func show(value *string) string {
 // removes the table of old values, unless it still has some.
 func (b *Backfill) finishUndo(ctx context.Context, run *kind.Run, db *site, it *item, left int64) error {
 	if it.state != itemUndone {
-		if err := db.transaction(ctx, func(tx engine.Tx) error {
+		if err := db.Transaction(ctx, func(tx engine.Tx) error {
 			if err := it.setState(ctx, run, tx, itemUndone); err != nil {
 				return err
 			}

@@ -2,8 +2,6 @@ package copydb
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,7 +70,7 @@ func makePlan(ctx context.Context, run *kind.Run, dbs *databases) (*plan, error)
 			return nil, err
 		}
 		p.items = append(p.items, it)
-		p.fingerprint["table "+it.source()] = hash(engine.Definition(it.Source))
+		p.fingerprint["table "+it.source()] = kind.Hash(engine.Definition(it.Source))
 	}
 	if len(refused) > 0 {
 		return nil, refusal(refused)
@@ -288,12 +286,7 @@ func specPrint(s *spec.Spec) (string, error) {
 	c := *s.Copy
 	c.Shards, c.Cutover, c.KeepOld = spec.Shards{}, spec.CopyCutover{}, nil
 	text, err := json.Marshal(c)
-	return hash(string(text)), err
-}
-
-func hash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8])
+	return kind.Hash(string(text)), err
 }
 
 // Plan finds out what the copy would do.

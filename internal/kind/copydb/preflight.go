@@ -94,7 +94,7 @@ func (c *Copy) resume(ctx context.Context, run *kind.Run, dbs *databases, m *led
 			return task.PreflightResult{}, err
 		}
 		if err == nil {
-			now["table "+it.source()] = hash(engine.Definition(table))
+			now["table "+it.source()] = kind.Hash(engine.Definition(table))
 		}
 		if err := stillThere(ctx, dbs, it); err != nil {
 			return task.PreflightResult{}, err

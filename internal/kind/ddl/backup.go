@@ -32,7 +32,7 @@ func (d *DDL) Backup(ctx context.Context, run *kind.Run) (task.BackupResult, err
 			restore = "by a statement of your own: the spec has no undo"
 		}
 		backup := ledger.Backup{No: definitionBackup, BackupItem: task.BackupItem{What: "definition of " + it.name(), Where: text, Bytes: int64(len(text)), Restore: restore}}
-		if err := db.transaction(ctx, func(tx engine.Tx) error {
+		if err := db.Transaction(ctx, func(tx engine.Tx) error {
 			if err := run.Ledger.PutBackup(ctx, tx, backup); err != nil {
 				return err
 			}

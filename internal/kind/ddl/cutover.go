@@ -78,7 +78,7 @@ func (d *DDL) Cleanup(ctx context.Context, run *kind.Run) error {
 		return err
 	}
 	if it.state != itemFinal {
-		if err := db.transaction(ctx, func(tx engine.Tx) error {
+		if err := db.Transaction(ctx, func(tx engine.Tx) error {
 			if err := run.Ledger.SetBackupState(ctx, tx, definitionBackup, ledger.BackupRemoved); err != nil {
 				return err
 			}

@@ -2,15 +2,12 @@ package ddl
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"godwit/internal/connection"
 	"godwit/internal/engine"
 	"godwit/internal/fault"
 	"godwit/internal/kind"
@@ -31,7 +28,7 @@ type plan struct {
 // what cannot be done.
 func makePlan(ctx context.Context, run *kind.Run, db *site) (*plan, error) {
 	s := run.Spec.DDL
-	name := db.qualify(s.Table)
+	name := db.Qualify(s.Table)
 	if run.Ledger != nil {
 		if err := run.Ledger.CheckClaims(ctx, []string{name.String()}); err != nil {
 			return nil, err
@@ -39,7 +36,7 @@ func makePlan(ctx context.Context, run *kind.Run, db *site) (*plan, error) {
 	}
 	table, err := db.Table(ctx, name)
 	if errors.Is(err, engine.ErrNoTable) {
-		return nil, fault.About(name.String(), task.Config, "there is no table %s on connection %s, or its user may not see it", name, db.conn.Name)
+		return nil, fault.About(name.String(), task.Config, "there is no table %s on connection %s, or its user may not see it", name, db.Conn.Name)
 	}
 	if err != nil {
 		return nil, err
@@ -61,7 +58,7 @@ func makePlan(ctx context.Context, run *kind.Run, db *site) (*plan, error) {
 	if p.identity, err = db.Identity(ctx); err != nil {
 		return nil, err
 	}
-	p.fingerprint = ledger.Fingerprint{"the server": p.identity.ID, "table " + name.String(): hash(columnsOf(table))}
+	p.fingerprint = ledger.Fingerprint{"the server": p.identity.ID, "table " + name.String(): kind.Hash(columnsOf(table))}
 	if p.fingerprint["the spec"], err = specPrint(run.Spec); err != nil {
 		return nil, err
 	}
@@ -84,30 +81,12 @@ func (p *plan) remark(ctx context.Context, run *kind.Run, db *site) error {
 	return nil
 }
 
-// qualify gives a table's name the schema that it has by default.
-func (s *site) qualify(text string) engine.Name {
-	name := engine.ParseName(text)
-	if name.Schema != "" {
-		return name
-	}
-	name.Schema = "public"
-	if s.conn.Engine == connection.MySQLEngine {
-		name.Schema = s.conn.Database()
-	}
-	return name
-}
-
 // specPrint is the part of a spec that decides what is changed: when, how
 // patiently and how it is taken back may change in between.
 func specPrint(s *spec.Spec) (string, error) {
 	d := s.DDL
 	text, err := json.Marshal([]string{d.Database, d.Table, d.Alter, string(d.Strategy)})
-	return hash(string(text)), err
-}
-
-func hash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8])
+	return kind.Hash(string(text)), err
 }
 
 // Plan finds out how the table would be changed.
@@ -130,7 +109,7 @@ func (d *DDL) Plan(ctx context.Context, run *kind.Run) (*task.Plan, error) {
 		notes = append(notes, "after: "+line)
 	}
 	table := task.TablePlan{Source: t.Name.String(), Target: t.Name.String(), Rows: t.Rows, Bytes: t.Bytes, Key: t.Key, Shards: min(1, len(p.item.steps(false))), Notes: notes}
-	out := &task.Plan{Kind: task.DDL, Name: run.Spec.Name, Target: fmt.Sprintf("%s (%s %s)", db.conn, p.identity.Flavor, p.identity.Version),
+	out := &task.Plan{Kind: task.DDL, Name: run.Spec.Name, Target: fmt.Sprintf("%s (%s %s)", db.Conn, p.identity.Flavor, p.identity.Version),
 		Tables: []task.TablePlan{table}, Warnings: p.item.Notes, Shards: table.Shards, RowsTotal: t.Rows, BytesTotal: t.Bytes,
 		Statements: p.item.statements(run.Spec.DDL.Undo), Estimate: p.item.estimate()}
 	out.Advice = "leave it: it returns an id at once, and `godwit wait ID` tells the end"

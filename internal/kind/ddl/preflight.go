@@ -81,7 +81,7 @@ func (d *DDL) resume(ctx context.Context, run *kind.Run, db *site, m *ledger.Mig
 		return task.PreflightResult{}, err
 	}
 	if err == nil {
-		now["table "+it.name()] = hash(columnsOf(table))
+		now["table "+it.name()] = kind.Hash(columnsOf(table))
 	}
 	last, err := progressOf(ctx, run, task.Cutover)
 	if err != nil {

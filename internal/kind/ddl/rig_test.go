@@ -110,7 +110,7 @@ func newRig(t *testing.T, k sandbox.Kind) *rig {
 	require.NoError(t, err)
 	db, err := kind.OpenDatabase(context.Background(), c)
 	require.NoError(t, err)
-	r.db = &site{Database: db, conn: c}
+	r.db = &site{kind.Site{Database: db, Conn: c}}
 	r.store, err = ledger.Open(context.Background(), db, "test")
 	require.NoError(t, err)
 	return r

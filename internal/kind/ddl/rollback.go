@@ -48,7 +48,7 @@ func (d *DDL) Rollback(ctx context.Context, run *kind.Run) error {
 		return err
 	}
 	hook.At("taken back")
-	return db.transaction(ctx, func(tx engine.Tx) error {
+	return db.Transaction(ctx, func(tx engine.Tx) error {
 		if err := run.Ledger.SetBackupState(ctx, tx, definitionBackup, ledger.BackupRestored); err != nil {
 			return err
 		}
