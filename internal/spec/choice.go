@@ -31,7 +31,10 @@ func (SourceAfter) Choices() []string { return texts(LeaveSource) }
 func (RowBackup) Choices() []string { return texts(BackupRows, NoBackup) }
 
 // Choices are the valid values.
-func (DDLStrategy) Choices() []string { return texts(AutoStrategy, DirectStrategy) }
+func (DDLStrategy) Choices() []string { return texts(AutoStrategy, DirectStrategy, ShadowStrategy) }
+
+// Choices are the valid values.
+func (IndexTime) Choices() []string { return texts(AutoIndexes, AfterIndexes, InlineIndexes) }
 
 func texts[T ~string](values ...T) []string {
 	list := make([]string, len(values))

@@ -13,18 +13,36 @@ type DDLSpec struct {
 	Alter string `json:"alter" jsonschema:"required"`
 	// Strategy says how it is done: auto, which is the default (by a change of the
 	// catalog alone, or in steps that keep nobody out while rows are read, and
-	// otherwise not at all), or direct (that, and on MySQL and MariaDB also what
-	// the server can build beside the writers in one long statement).
+	// otherwise by an online copy), direct (that or not at all, and on MySQL and
+	// MariaDB also what the server can build beside the writers in one long
+	// statement), or shadow (an online copy in any case).
 	Strategy DDLStrategy `json:"strategy" jsonschema:"default=auto"`
-	// Undo is an SQL statement that takes the change back in a rollback. Without
-	// it, there is none once the change has been made.
+	// Renames are columns that the ALTER gives another name: the old name and the
+	// new one. Without it, a column that is gone under its name is an error.
+	Renames map[string]string `json:"renames,omitempty"`
+	// Columns gives columns of the new table their values, as SQL expressions over
+	// the old one's columns: those that are new, or whose values are to change.
+	Columns map[string]string `json:"columns,omitempty"`
+	// Indexes says when an online copy gets the indexes that only serve readers:
+	// after its rows, inline (from the beginning), or auto, which is the default
+	// (after, unless replicas would be behind for as long as that takes).
+	Indexes IndexTime `json:"indexes" jsonschema:"default=auto"`
+	// Shards says how an online copy is cut into shards.
+	Shards Shards `json:"shards"`
+	// Chunks says how big a transaction of an online copy is.
+	Chunks Chunks `json:"chunks"`
+	// Undo is an SQL statement that takes a direct change back in a rollback.
+	// Without it, there is none once the change has been made. An online copy
+	// needs none: the old table is kept.
 	Undo string `json:"undo,omitempty"`
 	// Cutover says when and how the change is made.
 	Cutover DDLCutover `json:"cutover"`
 	// KillBlockers allows to end sessions that keep the table locked; by default none is.
 	KillBlockers *KillBlockers `json:"kill_blockers,omitempty"`
-	// KeepOld is how long a rollback by undo stays possible; by default 24h.
-	// Until then no other migration may have the table.
+	// KeepOld is how long a rollback stays possible after the cut-over, by undo or
+	// with the old table of an online copy, which is kept up to date until then; by
+	// default 24h, and 0 for not at all. Until then no other migration may have the
+	// table.
 	KeepOld *Duration `json:"keep_old,omitempty" jsonschema:"default=24h"`
 }
 
@@ -35,6 +53,17 @@ type DDLStrategy string
 const (
 	AutoStrategy   DDLStrategy = "auto"   // direct, when that keeps nobody out
 	DirectStrategy DDLStrategy = "direct" // as the server does it beside the writers
+	ShadowStrategy DDLStrategy = "shadow" // by an online copy
+)
+
+// IndexTime says when an online copy gets its indexes.
+type IndexTime string
+
+// The times.
+const (
+	AutoIndexes   IndexTime = "auto"
+	AfterIndexes  IndexTime = "after"  // when the rows are there
+	InlineIndexes IndexTime = "inline" // before the first row
 )
 
 // DDLCutover says when and how the change of a definition is made.

@@ -2,7 +2,9 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +31,10 @@ func (d *DDLSpec) check(found *document.Mistakes) {
 	case d.Alter != "" && strings.TrimSpace(d.Alter) == "":
 		found.Add("alter", "is missing")
 	}
+	d.checkColumns(found)
+	if d.Chunks.Time <= 0 {
+		found.Add("chunks.time", "must be longer than 0")
+	}
 	if d.Cutover.Timeout <= 0 {
 		found.Add("cutover.timeout", "must be longer than 0: it is how long a lock is waited for")
 	}
@@ -39,6 +45,30 @@ func (d *DDLSpec) check(found *document.Mistakes) {
 		if _, _, err := d.Cutover.Between.bounds(); err != nil {
 			found.Add("cutover.between", "%v", err)
 		}
+	}
+}
+
+// checkColumns finds what is wrong about renames and the values of columns.
+func (d *DDLSpec) checkColumns(found *document.Mistakes) {
+	from := map[string]string{}
+	for _, old := range slices.Sorted(maps.Keys(d.Renames)) {
+		name, field := d.Renames[old], document.Join("renames", old)
+		switch first, taken := from[name]; {
+		case name == "":
+			found.Add(field, "is missing: give the column's new name")
+		case name == old:
+			found.Add(field, "is the same name")
+		case taken:
+			found.Add(field, "%s is renamed to %s as well", first, name)
+		}
+		from[name] = old
+	}
+	for _, column := range slices.Sorted(maps.Keys(d.Columns)) {
+		field := document.Join("columns", column)
+		if strings.TrimSpace(d.Columns[column]) == "" {
+			found.Add(field, "is missing: give an SQL expression")
+		}
+		checkSQL(found, field, d.Columns[column])
 	}
 }
 

@@ -31,8 +31,11 @@ func TestWhatAChangeOfATableLacksIsNamed(t *testing.T) {
 	for _, c := range []struct{ more, want string }{
 		{"", `field "alter": is missing`},
 		{"alter: ALTER TABLE orders ADD x int\n", `field "alter": is what follows ALTER TABLE and the table's name: leave these out`},
-		{"alter: ADD x int\nstrategy: shadow\n", `field "strategy": "shadow" is not supported by this version yet`},
-		{"alter: ADD x int\nrenames: {a: b}\n", `field "renames": not supported by this version yet`},
+		{"alter: ADD x int\nstrategy: copy\n", `field "strategy": "copy" is not a valid choice; there are auto, direct, shadow`},
+		{"alter: ADD x int\nrenames: {a: a}\n", `field "renames.a": is the same name`},
+		{"alter: ADD x int\nrenames: {a: c, b: c}\n", `field "renames.b": a is renamed to c as well`},
+		{"alter: ADD x int\ncolumns: {x: ''}\n", `field "columns.x": is missing`},
+		{"alter: ADD x int\nindexes: later\n", `field "indexes": "later" is not a valid choice; did you mean "after"?`},
 		{"alter: ADD x int\ncutover: {timeout: 0s}\n", `field "cutover.timeout": must be longer than 0`},
 		{"alter: ADD x int\ncutover: {between: 2-4}\n", `field "cutover.between": "2-4" is not a time of the day`},
 		{"alter: ADD x int\ncutover: {between: 02:00-02:00}\n", `field "cutover.between": "02:00-02:00" ends when it begins`},

@@ -17,12 +17,6 @@ func (TableSpec) Later() []string { return []string{"columns"} }
 // Later are the fields of later versions.
 func (Verify) Later() []string { return []string{"repair"} }
 
-// Later are the fields of later versions.
-func (DDLSpec) Later() []string { return []string{"renames", "columns", "indexes", "shards", "chunks"} }
-
-// Later are the values of later versions.
-func (DDLStrategy) Later() []string { return []string{"shadow"} }
-
 // Later are the values of later versions.
 func (CopyMode) Later() []string { return []string{"live"} }
 
