@@ -2,7 +2,9 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
@@ -31,10 +33,15 @@ func (d *Desk) again(ctx context.Context, id, verb string, request task.Request,
 	}
 	answer := d.answerOf(described)
 	if answer.Open {
-		if err := d.Update(ctx, id, verb, request); err != nil {
+		err := d.Update(ctx, id, verb, request)
+		var refused *RefusedError
+		if !errors.As(err, &refused) || !refused.ended {
+			return Started{ID: id, RunID: answer.Status.RunID, URL: answer.Status.URL}, err
+		}
+		if described, err = d.closing(ctx, id, refused); err != nil {
 			return Started{}, err
 		}
-		return Started{ID: id, RunID: answer.Status.RunID, URL: answer.Status.URL}, nil
+		answer = d.answerOf(described)
 	}
 	if !answer.Status.State.Resumable() {
 		return Started{}, &RefusedError{ID: id, Verb: verb, Reason: fmt.Sprintf("it has ended (%s), and only what is FAILED or TIMEOUT can go on", answer.Status.State)}
@@ -49,6 +56,26 @@ func (d *Desk) again(ctx context.Context, id, verb string, request task.Request,
 	next := workflows.MigrationInput{Spec: in.Spec, Ledger: in.Ledger, Target: in.Target}
 	set(&next)
 	return d.execute(ctx, id, answer.Queue, next, fmt.Sprintf("%s, asked for by %s. %s", verb, request.By, request.Reason))
+}
+
+// closing describes a run that has ended while it was asked: Temporal may take a
+// moment until it shows it. One that goes on all the same leaves it at the refusal.
+func (d *Desk) closing(ctx context.Context, id string, refusal error) (*client.WorkflowExecutionDescription, error) {
+	for range 20 {
+		described, err := d.describe(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if !d.answerOf(described).Open {
+			return described, nil
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	return nil, refusal
 }
 
 // input is what a run was started with.

@@ -45,6 +45,8 @@ type RefusedError struct {
 	ID     string
 	Verb   string
 	Reason string
+
+	ended bool // while it was asked
 }
 
 func (e *RefusedError) Error() string {

@@ -69,6 +69,10 @@ func (d *Desk) Update(ctx context.Context, id, update string, argument any) erro
 	return d.refusal(id, update, err)
 }
 
+// closedMeanwhile is how the server calls the failure of an update whose workflow
+// has ended before it answered.
+const closedMeanwhile = "AcceptedUpdateCompletedWorkflow"
+
 // refusal makes the errors of messages to a workflow readable.
 func (d *Desk) refusal(id, verb string, err error) error {
 	var (
@@ -76,8 +80,8 @@ func (d *Desk) refusal(id, verb string, err error) error {
 		application *temporal.ApplicationError
 	)
 	switch {
-	case errors.As(err, &gone):
-		return &RefusedError{ID: id, Verb: verb, Reason: "it has just ended; `godwit status " + id + "` shows how"}
+	case errors.As(err, &gone), errors.As(err, &application) && application.Type() == closedMeanwhile:
+		return &RefusedError{ID: id, Verb: verb, Reason: "it has just ended; `godwit status " + id + "` shows how", ended: true}
 	case errors.As(err, &application):
 		return &RefusedError{ID: id, Verb: verb, Reason: application.Message()}
 	}
