@@ -46,6 +46,9 @@ type Throttle struct {
 	Parallel int `json:"parallel,omitempty" jsonschema:"minimum=1,maximum=64"`
 	// ResumeAt is the low watermark of every guard, in percent of its high one; by default 80.
 	ResumeAt int `json:"resume_at,omitempty" jsonschema:"minimum=1,maximum=100"`
+	// None is the word none: what a kind does by itself to go easy on the
+	// application is left out, too.
+	None bool `json:"-"`
 }
 
 // defaultResumeAt is the low watermark when the spec does not say.

@@ -15,8 +15,17 @@ func (t *Throttle) SetText(text string) error {
 	if text != "none" {
 		return fmt.Errorf("%q is not a throttle: give limits and guards, or none", text)
 	}
-	*t = Throttle{}
+	*t = Throttle{None: true}
 	return nil
+}
+
+// MarshalJSON writes a throttle in the form in which it was read.
+func (t Throttle) MarshalJSON() ([]byte, error) {
+	if t.None {
+		return json.Marshal("none")
+	}
+	type fields Throttle
+	return json.Marshal(fields(t))
 }
 
 // SetText reads a budget that holds.

@@ -36,15 +36,28 @@ const (
 // errShut says that the window of the cut-over is over.
 var errShut = fault.New(task.Stopping, "the window of the cut-over is over")
 
-// lock is the wait for a step's lock: for a gap, then try by try, each of them
+// stepTables are the tables that a step locks.
+func stepTables(it *item, step *engine.Step) []engine.Name {
+	tables := []engine.Name{it.Table.Name}
+	if step.Also.Table != "" {
+		tables = append(tables, step.Also)
+	}
+	return tables
+}
+
+// lock is the wait for a table's lock: for a gap, then try by try, each of them
 // short, so that nobody waits long behind it.
 type lock struct {
 	run   *kind.Run
 	db    *site
 	it    *item
 	phase task.Phase
-	step  *engine.Step
-	// session is the one that the lock is for.
+	// tables are those that are locked.
+	tables []engine.Name
+	// brief says that the lock keeps others out, and so must not be waited for
+	// for long: a gap is looked for before.
+	brief bool
+	// session is the one that the lock is for; empty when there are several.
 	session string
 	window  bool // keep to the cut-over's window
 	tell    func(waiting string)
@@ -129,6 +142,9 @@ func (l *lock) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+		if l.session == "" {
+			continue
+		}
 		who, err := l.db.WaitsFor(ctx, l.session, l.it.Table.Name)
 		switch {
 		case err != nil: // it is for show, and asked again
@@ -142,7 +158,7 @@ func (l *lock) watch(ctx context.Context) {
 
 // look finds out who is in the way.
 func (l *lock) look(ctx context.Context) ([]engine.Blocker, error) {
-	if !l.step.Brief {
+	if !l.brief {
 		return nil, nil
 	}
 	all, err := l.blockers(ctx)
@@ -157,15 +173,11 @@ func (l *lock) look(ctx context.Context) ([]engine.Blocker, error) {
 	return slices.DeleteFunc(all, func(b engine.Blocker) bool { return l.age(b) < limit || lenient && b.Guessed }), nil
 }
 
-// blockers are those with locks on the tables of the step. Where the user may not
+// blockers are those with locks on the tables. Where the user may not
 // see them, there are none: the plan has said so.
 func (l *lock) blockers(ctx context.Context) ([]engine.Blocker, error) {
-	tables := []engine.Name{l.it.Table.Name}
-	if l.step.Also.Table != "" {
-		tables = append(tables, l.step.Also)
-	}
 	var all []engine.Blocker
-	for _, table := range tables {
+	for _, table := range l.tables {
 		found, err := l.db.Blockers(ctx, table)
 		if err != nil && kind.Classify(err).Class == task.Config {
 			return nil, nil

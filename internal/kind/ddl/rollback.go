@@ -145,7 +145,7 @@ func (u *undoing) statement(ctx context.Context, step *engine.Step, text string)
 	tell := func(waiting string) {
 		u.run.Beat(task.Heartbeat{Phase: task.Cleanup, Table: u.it.name(), Checkpoint: engine.ShortStatement(text), WaitingFor: waiting})
 	}
-	l := &lock{run: u.run, db: u.db, it: u.it, phase: task.Cleanup, step: &brief, session: u.session.ID(), tell: tell}
+	l := &lock{run: u.run, db: u.db, it: u.it, phase: task.Cleanup, tables: stepTables(u.it, step), brief: brief.Brief, session: u.session.ID(), tell: tell}
 	settings := impatient(u.run, u.db, &brief)
 	if !brief.Brief {
 		settings = []string{forever}

@@ -82,7 +82,7 @@ func (w *work) step(ctx context.Context, step *engine.Step) error {
 		act = w.alone
 	}
 	to, p := w.next()
-	l := &lock{run: w.run, db: w.db, it: w.it, phase: w.lease.Phase, step: step, session: w.session.ID(), window: step.Final, tell: func(waiting string) { w.beat(step, waiting) }}
+	l := &lock{run: w.run, db: w.db, it: w.it, phase: w.lease.Phase, tables: stepTables(w.it, step), brief: step.Brief, session: w.session.ID(), window: step.Final, tell: func(waiting string) { w.beat(step, waiting) }}
 	if err := l.patiently(ctx, func(ctx context.Context) error { return act(ctx, step, p) }); err != nil {
 		return w.failed(ctx, step, err)
 	}
