@@ -123,6 +123,20 @@ func (le *Lease) Advance(ctx context.Context, tx engine.Querier, p Progress) err
 	return nil
 }
 
+// Move notes that the attempt goes on in another session, which its successor
+// will end. An attempt that was superseded is refused.
+func (le *Lease) Move(ctx context.Context, session string) error {
+	n, err := le.ledger.store.exec(ctx, le.ledger.store.db, `update {shard} set session_id = ?, updated_at = {now}
+		where migration = ? and phase = ? and "no" = ? and epoch = ?`, session, le.ledger.ID, string(le.Phase), le.No, le.Epoch)
+	if err != nil {
+		return err
+	}
+	if n != 1 {
+		return superseded(&le.Shard)
+	}
+	return nil
+}
+
 // Advanced reports whether this attempt has committed anything.
 func (le *Lease) Advanced() bool { return le.advanced }
 

@@ -2,7 +2,6 @@ package backfill
 
 import (
 	"context"
-	"strings"
 
 	"godwit/internal/engine"
 	"godwit/internal/fault"
@@ -17,13 +16,9 @@ func (w *shardWork) explain(ctx context.Context, c chunk, cause error) error {
 	if kind.Classify(cause).Class != task.Data {
 		return cause
 	}
-	key, err := w.locate(ctx, c)
+	key, err := kind.Locate(ctx, w.db, w.it.selection(c.within), max(c.rows, w.sizer.Rows()), w.fails)
 	if err != nil || key == nil {
 		return cause // what was wrong is not so any more, or cannot be found out
-	}
-	values := make([]string, len(key))
-	for i, name := range w.it.Table.Key {
-		values[i] = name + "=" + key[i].Value
 	}
 	what := "set"
 	if w.it.Rewrite == nil {
@@ -31,38 +26,7 @@ func (w *shardWork) explain(ctx context.Context, c chunk, cause error) error {
 	} else if len(w.it.Rewrite.Set) == 1 {
 		what = "set." + w.it.Rewrite.Set[0].Column
 	}
-	return fault.About(w.it.name(), task.Data, "%s, row %s, %s: %w; mend the row, or the expression in a new migration, and retry", w.it.name(), strings.Join(values, ", "), what, cause)
-}
-
-// locate finds the first row of a chunk that cannot be changed; nil when all can.
-func (w *shardWork) locate(ctx context.Context, c chunk) (engine.Key, error) {
-	left := c.within
-	rows := max(c.rows, w.sizer.Rows())
-	for {
-		rows = max(1, rows/2)
-		until, found, err := w.db.Bound(ctx, w.it.selection(left), rows)
-		if err != nil {
-			return nil, err
-		}
-		half := engine.Range{After: left.After, Until: until}
-		if !found {
-			if rows > 1 {
-				continue
-			}
-			return nil, nil
-		}
-		switch fails, err := w.fails(ctx, half); {
-		case err != nil:
-			return nil, err
-		case fails && rows == 1:
-			return until, nil
-		case fails:
-			left = half
-		default:
-			left.After = until
-			rows *= 2 // the other part may be as big as this one
-		}
-	}
+	return fault.About(w.it.name(), task.Data, "%s, row %s, %s: %w; mend the row, or the expression in a new migration, and retry", w.it.name(), kind.RowName(w.it.Table, key), what, cause)
 }
 
 // fails reports whether a range cannot be changed because of its values.

@@ -206,7 +206,7 @@ func (r *restoring) do(ctx context.Context) error {
 		case err != nil && kind.Classify(err).Class == task.Busy && r.busy < mostBusy:
 			r.busy++
 			r.sizer.Halve()
-			if err := pause(ctx, r.run, r.busy); err != nil {
+			if err := r.run.Pause(ctx, r.busy); err != nil {
 				return err
 			}
 			continue

@@ -3,7 +3,6 @@ package backfill
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"godwit/internal/engine"
@@ -256,20 +255,7 @@ func (w *shardWork) giveWay(ctx context.Context, cause error) error {
 	w.sizer.Halve()
 	w.busy++
 	w.beat(0, firstLine(cause.Error()))
-	return pause(ctx, w.run, w.busy)
-}
-
-// pause waits before another try, longer with every one, up to some seconds.
-func pause(ctx context.Context, run *kind.Run, tries int) error {
-	wait := min(2*time.Second, 20*time.Millisecond<<min(tries, 7))
-	select {
-	case <-time.After(wait/2 + rand.N(wait)):
-		return nil
-	case <-run.Stop:
-		return fault.New(task.Stopping, "stopped while it waited for a lock")
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return w.run.Pause(ctx, w.busy)
 }
 
 func (w *shardWork) beat(chunkRows int64, waiting string) {

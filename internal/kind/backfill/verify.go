@@ -90,7 +90,7 @@ func (b *Backfill) VerifyShard(ctx context.Context, run *kind.Run, in task.Shard
 		if err := run.Throttle.Wait(ctx, 0, 0); err != nil {
 			return err
 		}
-		stop := keepTouching(run)
+		stop := run.KeepTouching()
 		defer stop()
 		n, err := matching(ctx, db, it, pass+1, lease.Range, false)
 		if err != nil {
@@ -104,25 +104,6 @@ func (b *Backfill) VerifyShard(ctx context.Context, run *kind.Run, in task.Shard
 		lease.Committed(p)
 		return nil
 	})
-}
-
-// keepTouching says that the work goes on while one statement runs that may
-// take long.
-func keepTouching(run *kind.Run) (stop func()) {
-	done := make(chan struct{})
-	go func() {
-		ticker := time.NewTicker(time.Second)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				run.Touch()
-			case <-done:
-				return
-			}
-		}
-	}()
-	return func() { close(done) }
 }
 
 // FinishVerify concludes: no row matches, what was saved is what was changed,
@@ -220,7 +201,7 @@ func asExpected(ctx context.Context, run *kind.Run, db *site, it *item, summary 
 	if check == nil {
 		return nil
 	}
-	stop := keepTouching(run)
+	stop := run.KeepTouching()
 	defer stop()
 	got, err := answer(ctx, db, check.Query)
 	if err != nil {

@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"time"
 
 	"godwit/internal/digest"
 	"godwit/internal/engine"
-	"godwit/internal/fault"
 	"godwit/internal/kind"
 	"godwit/internal/ledger"
 	"godwit/internal/spec"
@@ -21,7 +19,6 @@ import (
 const (
 	rechecks     = 3               // how often a differing row is read again
 	recheckDelay = 2 * time.Second // before it is
-	shownRows    = 3               // in the error; the events have them all
 )
 
 // FinishVerify concludes from what the shards have found.
@@ -54,10 +51,7 @@ func (c *Copy) FinishVerify(ctx context.Context, run *kind.Run) (task.VerifySumm
 	if summary.Different == 0 {
 		return summary, nil
 	}
-	if summary.Diffs, err = notedDifferences(ctx, run); err != nil {
-		return summary, err
-	}
-	return summary, mismatch(run.Ref.ID, summary)
+	return summary, run.Mismatch(ctx, &summary)
 }
 
 // conclude compares one table's sums. A table of which nothing was compared
@@ -94,7 +88,7 @@ func conclude(ctx context.Context, run *kind.Run, dbs *databases, it *item, shar
 // notes each of them as an event, up to verify.report.
 func listDifferences(ctx context.Context, run *kind.Run, dbs *databases, it *item, bounds engine.Range) (int64, error) {
 	if run.Spec.Verify.Mode == spec.Count {
-		return 1, noteDifference(ctx, run, task.Difference{Table: it.target(), What: "count", Key: bounds.String()})
+		return 1, run.NoteDifference(ctx, task.Difference{Table: it.target(), What: "count", Key: bounds.String()})
 	}
 	from, to := it.sourceSelect(bounds), it.targetSelect(bounds)
 	from.Ordered = false
@@ -108,7 +102,7 @@ func listDifferences(ctx context.Context, run *kind.Run, dbs *databases, it *ite
 		return 0, err
 	}
 	for _, d := range rows {
-		if err := noteDifference(ctx, run, d); err != nil {
+		if err := run.NoteDifference(ctx, d); err != nil {
 			return 0, err
 		}
 	}
@@ -126,64 +120,6 @@ func (it *item) keyColumns() []int {
 		}
 	}
 	return columns
-}
-
-const differs = "row differs"
-
-func noteDifference(ctx context.Context, run *kind.Run, d task.Difference) error {
-	text, err := json.Marshal(d)
-	if err != nil {
-		return err
-	}
-	return run.Ledger.Note(ctx, task.Event{What: differs, Phase: task.Verify, Table: d.Table, Detail: string(text)})
-}
-
-// notedDifferences reads back the first differences of the last verification.
-func notedDifferences(ctx context.Context, run *kind.Run) ([]task.Difference, error) {
-	const most = 20
-	var found []task.Difference
-	var after int64
-	for {
-		events, err := run.Ledger.Events(ctx, after, 500)
-		if err != nil {
-			return nil, err
-		}
-		if len(events) == 0 {
-			return found, nil
-		}
-		for _, e := range events {
-			after = e.No
-			if e.What == "verify started" {
-				found = nil
-			}
-			if e.What != differs || len(found) == most {
-				continue
-			}
-			var d task.Difference
-			if err := json.Unmarshal([]byte(e.Detail), &d); err != nil {
-				return nil, err
-			}
-			found = append(found, d)
-		}
-	}
-}
-
-// mismatch names the first differing rows.
-func mismatch(id string, s task.VerifySummary) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "verification found %d differing rows in %d compared", s.Different, s.Rows)
-	for i, d := range s.Diffs {
-		if i == shownRows {
-			b.WriteString("; …")
-			break
-		}
-		fmt.Fprintf(&b, "; %s, row %s: %s", d.Table, d.Key, d.What)
-		for _, c := range d.Columns {
-			fmt.Fprintf(&b, " %s (source %s, target %s)", c.Column, c.Source, c.Target)
-		}
-	}
-	fmt.Fprintf(&b, "; `godwit events %s` lists them; mend the rows and retry, or roll back", id)
-	return fault.New(task.Mismatch, "%s", b.String())
 }
 
 // countRows counts on the server, which says nothing until it is through.
