@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"godwit/internal/engine"
 	"godwit/internal/fault"
