@@ -103,6 +103,9 @@ type Work struct {
 	BytesDone int64 `json:"bytes_done"`
 	// Labels describe the open shards ("shop.orders 3/8"), in the order of Open.
 	Labels []string `json:"labels"`
+	// Changelog is what is noted of changes and still to be applied, where
+	// changes are noted.
+	Changelog *ChangelogStatus `json:"changelog,omitempty"`
 }
 
 // ShardInput is the input of TransformShard and VerifyShard.
@@ -122,6 +125,8 @@ type ShardResult struct {
 	Bytes int64  `json:"bytes"` // bytes of the whole shard
 	// Held tells how long what has held the migration back until now.
 	Held []HeldTime `json:"held,omitempty"`
+	// Changelog is what was noted of changes and still to be applied when it ended.
+	Changelog *ChangelogStatus `json:"changelog,omitempty"`
 }
 
 // VerifySummary tells what verification compared.
@@ -156,6 +161,8 @@ type ColumnDiff struct {
 type CutoverResult struct {
 	Kept    []BackupItem  `json:"kept"`
 	KeepFor time.Duration `json:"keep_for"`
+	// TendEvery asks for the Tend activity at this interval while it is kept; 0 for never.
+	TendEvery time.Duration `json:"tend_every,omitempty"`
 	// Shut says that nothing has been cut over, because the window in which it may
 	// be is over: it is called again in the next one.
 	Shut bool `json:"shut,omitempty"`
@@ -163,7 +170,8 @@ type CutoverResult struct {
 
 // TendResult tells what is left to do after tending.
 type TendResult struct {
-	Pending int64 `json:"pending"` // noted changes still to be applied
+	Pending int64      `json:"pending"` // noted changes still to be applied
+	Oldest  *time.Time `json:"oldest,omitempty"`
 }
 
 // RecordInput writes a change of state or settings to the ledger.

@@ -66,6 +66,10 @@ type ShardCounts struct {
 // ChangelogStatus tells how many noted changes are still to be applied.
 type ChangelogStatus struct {
 	Pending int64 `json:"pending"`
+	// Oldest is when the first of them was noted, nil where there is none or it is
+	// not known; AgeSeconds is how long ago that was when the status was asked for.
+	Oldest     *time.Time `json:"oldest"`
+	AgeSeconds float64    `json:"age_seconds"`
 }
 
 // PhaseStatus is one phase (or, in a pipeline, one step) with its times.
@@ -99,6 +103,9 @@ type Heartbeat struct {
 	Guards       []GuardStatus `json:"guards,omitempty"`
 	Held         []HeldTime    `json:"held,omitempty"`
 	WaitingFor   string        `json:"waiting_for,omitempty"` // e.g. a lock, and who has it
-	Attempt      int           `json:"attempt,omitempty"`
-	At           time.Time     `json:"at"`
+	// Changelog is what is noted of changes that are still to be applied, where
+	// changes are noted.
+	Changelog *ChangelogStatus `json:"changelog,omitempty"`
+	Attempt   int              `json:"attempt,omitempty"`
+	At        time.Time        `json:"at"`
 }
