@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"godwit/internal/engine"
@@ -113,11 +114,30 @@ func (d *Drainer) drain(ctx context.Context, entries []engine.Entry, done *Drain
 			busy++
 			d.sizer.Halve()
 			err = pause(ctx, busy)
+		case classOf(err) == task.Data && len(entries) > 1:
+			// Of what is done one by one, all is drained but the row that cannot be.
+			half := len(entries) / 2
+			if err := d.drain(ctx, entries[:half], done); err != nil {
+				return err
+			}
+			return d.drain(ctx, entries[half:], done)
+		case classOf(err) == task.Data && fault.Of(err) == nil:
+			return d.unfit(entries[0], err)
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// unfit is the fault of a row that the copy has no place for.
+func (d *Drainer) unfit(e engine.Entry, cause error) error {
+	parts := make([]string, len(e.Key))
+	for i, v := range e.Key {
+		parts[i] = d.capture.Table.Key[i] + "=" + v.Value
+	}
+	name := d.capture.Table.Name.String()
+	return fault.About(name, task.Data, "%s, row %s: what has been written to it has no place in the new form: %w; mend the row, and retry", name, strings.Join(parts, ", "), cause)
 }
 
 // transact drains a batch in one transaction and returns how many keys it had.
@@ -202,15 +222,18 @@ func (d *Drainer) Finish(ctx context.Context, tx engine.Querier) (Drained, error
 
 // isBusy reports whether an error may not come again: a lock that was not to be
 // had, a deadlock.
-func isBusy(err error) bool {
+func isBusy(err error) bool { return classOf(err) == task.Busy }
+
+// classOf is the class of a fault, or of a driver's error.
+func classOf(err error) task.Class {
 	if known := fault.Of(err); known != nil {
-		return known.Class == task.Busy
+		return known.Class
 	}
 	class, _ := mysql.Classify(err)
 	if class == "" {
 		class, _ = postgres.Classify(err)
 	}
-	return class == task.Busy
+	return class
 }
 
 // pause waits before another try, longer with every one.

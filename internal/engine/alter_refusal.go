@@ -7,8 +7,19 @@ import (
 	"godwit/internal/task"
 )
 
-// NotDirect is the fault of an ALTER that the server cannot do without keeping
-// the application out, or copying the table.
+// NotDirectError says why the server cannot do an ALTER without keeping the
+// application out, or copying the table.
+type NotDirectError struct {
+	Table Name
+	Why   []string
+}
+
+func (e *NotDirectError) Error() string {
+	return e.Table.String() + " cannot be altered directly: " + strings.Join(e.Why, "; ")
+}
+
+// NotDirect is the fault of an ALTER that cannot be done directly; a
+// NotDirectError is in its chain.
 func NotDirect(table Name, why []string) error {
-	return fault.About(table.String(), task.Config, "%s cannot be altered directly: %s. An online copy of the table is not supported by this version yet", table, strings.Join(why, "; "))
+	return fault.About(table.String(), task.Config, "%w; `strategy: auto` makes an online copy of the table instead", &NotDirectError{Table: table, Why: why})
 }

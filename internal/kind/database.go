@@ -17,6 +17,9 @@ type Database interface {
 	// Session takes a session for the caller alone.
 	Session(ctx context.Context) (engine.Session, error)
 	Identity(ctx context.Context) (engine.Identity, error)
+	// RepeatsStatements reports whether replicas repeat statements that write no
+	// rows, and are behind for as long as that takes.
+	RepeatsStatements(ctx context.Context) (bool, error)
 	Table(ctx context.Context, name engine.Name) (*engine.Table, error)
 
 	// CheckRewrite finds out whether the user may change the table's rows;

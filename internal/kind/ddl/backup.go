@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"godwit/internal/engine"
@@ -27,11 +28,7 @@ func (d *DDL) Backup(ctx context.Context, run *kind.Run) (task.BackupResult, err
 		if text == "" {
 			text = strings.Join(engine.ShapeOf(it.Table, true), "\n")
 		}
-		restore := run.Spec.DDL.Undo
-		if restore == "" {
-			restore = "by a statement of your own: the spec has no undo"
-		}
-		backup := ledger.Backup{No: definitionBackup, BackupItem: task.BackupItem{What: "definition of " + it.name(), Where: text, Bytes: int64(len(text)), Restore: restore}}
+		backup := ledger.Backup{No: definitionBackup, BackupItem: task.BackupItem{What: "definition of " + it.name(), Where: text, Bytes: int64(len(text)), Restore: it.restore(run)}}
 		if err := db.Transaction(ctx, func(tx engine.Tx) error {
 			if err := run.Ledger.PutBackup(ctx, tx, backup); err != nil {
 				return err
@@ -43,6 +40,21 @@ func (d *DDL) Backup(ctx context.Context, run *kind.Run) (task.BackupResult, err
 	}
 	kept, err := keptBackups(ctx, run)
 	return task.BackupResult{Items: kept}, err
+}
+
+// restore says how the table gets its form back.
+func (it *item) restore(run *kind.Run) string {
+	switch r := it.Reshaping; {
+	case r != nil && keeps(run.Spec) && r.Reverse != nil:
+		return fmt.Sprintf("`godwit rollback %s`: after the cut-over, the old table is kept as %s and follows the new one", run.Ref.ID, r.Old)
+	case r != nil && keeps(run.Spec):
+		return fmt.Sprintf("before the cut-over, `godwit rollback %s`; after it, the old table is kept as %s, as it was then", run.Ref.ID, r.Old)
+	case r != nil:
+		return fmt.Sprintf("before the cut-over, `godwit rollback %s`; after it, not at all: keep_old is 0", run.Ref.ID)
+	case run.Spec.DDL.Undo != "":
+		return run.Spec.DDL.Undo
+	}
+	return "by a statement of your own: the spec has no undo"
 }
 
 // keptBackups lists what a rollback has: where it is, and not all of the text.

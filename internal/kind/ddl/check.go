@@ -18,7 +18,7 @@ const mostNamed = 5
 // testData refuses an ALTER that rows stand in the way of, and names them: so
 // it is found before anything is changed, and not by the application.
 func testData(ctx context.Context, run *kind.Run, db *site, it *item) error {
-	stop := keepTouching(run)
+	stop := run.KeepTouching()
 	defer stop()
 	var found []string
 	for _, test := range it.Tests {
@@ -97,23 +97,4 @@ func show(value any) string {
 		return strings.ToValidUTF8(text[:most], "") + "…"
 	}
 	return text
-}
-
-// keepTouching says that the work goes on while one statement runs that may
-// take long.
-func keepTouching(run *kind.Run) (stop func()) {
-	done := make(chan struct{})
-	go func() {
-		ticker := time.NewTicker(time.Second)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				run.Touch()
-			case <-done:
-				return
-			}
-		}
-	}()
-	return func() { close(done) }
 }

@@ -14,9 +14,12 @@ import (
 // Cutover does the last step and compares the definition with what was asked
 // for. When its window ends before, it says so, and is called again in the next one.
 func (d *DDL) Cutover(ctx context.Context, run *kind.Run) (task.CutoverResult, error) {
-	it, err := load(ctx, run)
+	db, it, err := both(ctx, run)
 	if err != nil {
 		return task.CutoverResult{}, err
+	}
+	if s := d.shadowOf(run, db, it); s != nil {
+		return s.cutover(ctx)
 	}
 	if it.state != itemAltered {
 		err := alter(ctx, run, it)
@@ -76,6 +79,9 @@ func (d *DDL) Cleanup(ctx context.Context, run *kind.Run) error {
 	db, it, err := both(ctx, run)
 	if err != nil {
 		return err
+	}
+	if s := d.shadowOf(run, db, it); s != nil {
+		return s.cleanup(ctx)
 	}
 	if it.state != itemFinal {
 		if err := db.Transaction(ctx, func(tx engine.Tx) error {

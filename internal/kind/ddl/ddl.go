@@ -1,16 +1,20 @@
 // Package ddl is the kind of migration that changes the definition of a big
 // table while it is being used: directly, by a change of the catalog alone or
-// in steps that keep nobody out while rows are read.
+// in steps that keep nobody out while rows are read; or by an online copy, the
+// shadow, that takes the table's place in the end (the files shadow_….go).
 //
 // It promises that nobody waits behind the table's lock for longer than one try
 // may take (cutover.timeout), that a statement whose outcome is not known is
 // looked for in the catalog before it is run again, and that until the last
-// step everything can be taken back: no clone, no half-made constraint or index
-// is left behind. What an ALTER does is found out on an empty clone beforehand,
-// and what would keep the application out, or copy the table, is refused.
+// step everything can be taken back: no clone, no half-made constraint or index,
+// no trigger and no copy is left behind. What an ALTER does is found out on an
+// empty clone beforehand. A shadow takes the table's place when all rows have
+// been compared with it, and what has changed since under the table's lock; the
+// old table is then kept up to date until there is no way back any more.
 //
-// It leaves to others to take back what has been done in the end (undo), and to
-// write the table's rows in a new form.
+// It leaves to others to take back a direct change (undo), to note and apply
+// what changes meanwhile (package capture), and to know what hangs on a table
+// (the engines).
 package ddl
 
 import (
@@ -18,6 +22,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"godwit/internal/engine"
 	"godwit/internal/fault"
@@ -29,6 +34,9 @@ import (
 // DDL implements kind.Kind.
 type DDL struct {
 	version string
+	// sizes are how many rows the chunks of the migrations have had, and turns
+	// whose turn it is to drain.
+	sizes, turns sync.Map
 }
 
 // New returns the kind; the version is noted in the ledger.
@@ -40,7 +48,10 @@ var (
 )
 
 // site is the database that is worked on.
-type site struct{ kind.Site }
+type site struct {
+	kind.Site
+	kind.Reshaper
+}
 
 func open(ctx context.Context, run *kind.Run) (*site, error) {
 	return openNamed(ctx, run, run.Spec.DDL.Database)
@@ -48,11 +59,25 @@ func open(ctx context.Context, run *kind.Run) (*site, error) {
 
 func openNamed(ctx context.Context, run *kind.Run, name string) (*site, error) {
 	s, err := kind.OpenSite(ctx, run, name)
-	return &site{s}, err
+	if err != nil {
+		return nil, err
+	}
+	r, ok := s.Database.(kind.Reshaper)
+	if !ok {
+		return nil, fault.New(task.Internal, "%T makes no online copies", s.Database)
+	}
+	return &site{s, r}, nil
 }
 
-// Tend has nothing to do: nothing is noted for later.
-func (d *DDL) Tend(context.Context, *kind.Run) (task.TendResult, error) {
+// Tend drains what an online copy has noted.
+func (d *DDL) Tend(ctx context.Context, run *kind.Run) (task.TendResult, error) {
+	db, it, err := both(ctx, run)
+	if err != nil {
+		return task.TendResult{}, err
+	}
+	if s := d.shadowOf(run, db, it); s != nil {
+		return s.tend(ctx)
+	}
 	return task.TendResult{}, nil
 }
 
@@ -69,6 +94,8 @@ func (d *DDL) Sweep(ctx context.Context, run *kind.Run) error {
 type item struct {
 	Table *engine.Table `json:"table"`
 	engine.Alteration
+	// Reshaping is the plan of an online copy; nil where the table is altered directly.
+	Reshaping *engine.Reshaping `json:"reshaping,omitempty"`
 
 	state itemState
 }
@@ -82,6 +109,7 @@ type itemState string
 const (
 	itemPlanned itemState = "planned"
 	itemReady   itemState = "ready"   // the definition before is noted
+	itemCopying itemState = "copying" // the shadow is there, and changes are noted
 	itemAltered itemState = "altered" // the last step has been done
 	itemUndone  itemState = "undone"
 	itemFinal   itemState = "final" // there is no way back any more

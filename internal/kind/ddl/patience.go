@@ -116,7 +116,7 @@ func (l *lock) mayGoOn() error {
 
 func (l *lock) try(ctx context.Context, act func(ctx context.Context) error) error {
 	l.tell("")
-	stop := keepTouching(l.run)
+	stop := l.run.KeepTouching()
 	defer stop()
 	watching, end := context.WithCancel(ctx)
 	ended := make(chan struct{})

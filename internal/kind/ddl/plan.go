@@ -12,6 +12,7 @@ import (
 	"godwit/internal/fault"
 	"godwit/internal/kind"
 	"godwit/internal/ledger"
+	"godwit/internal/shard"
 	"godwit/internal/spec"
 	"godwit/internal/task"
 	"godwit/internal/throttle"
@@ -44,11 +45,11 @@ func makePlan(ctx context.Context, run *kind.Run, db *site) (*plan, error) {
 	if err := db.Transactional(ctx, name); err != nil {
 		return nil, err
 	}
-	alteration, err := db.Alter(ctx, table, s.Alter, s.Strategy == spec.DirectStrategy)
+	it, err := choose(ctx, run, db, table)
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{item: &item{Table: table, Alteration: *alteration}}
+	p := &plan{item: it}
 	if err := p.remark(ctx, run, db); err != nil {
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func (p *plan) remark(ctx context.Context, run *kind.Run, db *site) error {
 // patiently and how it is taken back may change in between.
 func specPrint(s *spec.Spec) (string, error) {
 	d := s.DDL
-	text, err := json.Marshal([]string{d.Database, d.Table, d.Alter, string(d.Strategy)})
+	text, err := json.Marshal([]any{d.Database, d.Table, d.Alter, d.Strategy, d.Renames, d.Columns, d.Indexes})
 	return kind.Hash(string(text)), err
 }
 
@@ -108,15 +109,29 @@ func (d *DDL) Plan(ctx context.Context, run *kind.Run) (*task.Plan, error) {
 	for _, line := range added {
 		notes = append(notes, "after: "+line)
 	}
-	table := task.TablePlan{Source: t.Name.String(), Target: t.Name.String(), Rows: t.Rows, Bytes: t.Bytes, Key: t.Key, Shards: min(1, len(p.item.steps(false))), Notes: notes}
+	table := task.TablePlan{Source: t.Name.String(), Target: t.Name.String(), Rows: t.Rows, Bytes: t.Bytes, Key: t.Key, Shards: p.item.shards(run.Spec), Notes: notes}
 	out := &task.Plan{Kind: task.DDL, Name: run.Spec.Name, Target: fmt.Sprintf("%s (%s %s)", db.Conn, p.identity.Flavor, p.identity.Version),
 		Tables: []task.TablePlan{table}, Warnings: p.item.Notes, Shards: table.Shards, RowsTotal: t.Rows, BytesTotal: t.Bytes,
 		Statements: p.item.statements(run.Spec.DDL.Undo), Estimate: p.item.estimate()}
+	if p.item.Reshaping != nil {
+		if out.Statements, err = p.item.shadowStatements(db, keeps(run.Spec)); err != nil {
+			return nil, err
+		}
+	}
 	out.Advice = "leave it: it returns an id at once, and `godwit wait ID` tells the end"
 	if out.Estimate < 2*time.Second {
 		out.Advice = "wait for it: run it with --wait"
 	}
 	return out, nil
+}
+
+// shards is how many shards there are before the cut-over.
+func (it *item) shards(s *spec.Spec) int {
+	if it.Reshaping == nil {
+		return min(1, len(it.steps(false)))
+	}
+	size := shard.Rows(s.DDL.Shards.Rows, it.Table.Rows, shard.RewriteRows)
+	return int(max(1, (it.Table.Rows+size-1)/size)) + len(it.Reshaping.Builds)
 }
 
 // statements is the SQL in order, each with its lock and the way back.
@@ -142,6 +157,9 @@ func (it *item) statements(undo string) []string {
 // estimate is what it takes on a small machine when nobody is in the way.
 func (it *item) estimate() time.Duration {
 	seconds := 0.5
+	if it.Reshaping != nil {
+		seconds += 2 + float64(it.Table.Rows)/120_000
+	}
 	for _, step := range it.Steps {
 		if !step.Brief {
 			seconds += float64(it.Table.Rows) / 2_000_000

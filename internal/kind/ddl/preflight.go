@@ -58,8 +58,11 @@ func (d *DDL) Preflight(ctx context.Context, run *kind.Run) (task.PreflightResul
 }
 
 func result(it *item) task.PreflightResult {
-	// No rows are counted: they are read by the server, if at all.
-	return task.PreflightResult{Tables: 1, Bytes: it.Table.Bytes, Warnings: it.Notes}
+	out := task.PreflightResult{Tables: 1, Bytes: it.Table.Bytes, Warnings: it.Notes}
+	if it.Reshaping != nil { // elsewhere rows are read by the server, if at all
+		out.RowsTotal, out.TendEvery = it.Table.Rows, drainWhileWaiting
+	}
+	return out
 }
 
 // resume compares what the plan was made from with what is there now.
@@ -87,7 +90,11 @@ func (d *DDL) resume(ctx context.Context, run *kind.Run, db *site, m *ledger.Mig
 	if err != nil {
 		return task.PreflightResult{}, err
 	}
-	if last.Began > 0 || it.state == itemAltered {
+	swapped, err := isSwapped(ctx, db, it)
+	if err != nil {
+		return task.PreflightResult{}, err
+	}
+	if last.Began > 0 || it.state == itemAltered || swapped {
 		now["table "+it.name()] = m.Fingerprint["table "+it.name()] // the last step may have changed it
 	}
 	if err := m.Fingerprint.Compare(now); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"godwit/internal/connection"
 	"godwit/internal/engine"
@@ -110,7 +111,8 @@ func newRig(t *testing.T, k sandbox.Kind) *rig {
 	require.NoError(t, err)
 	db, err := kind.OpenDatabase(context.Background(), c)
 	require.NoError(t, err)
-	r.db = &site{kind.Site{Database: db, Conn: c}}
+	reshaper, _ := db.(kind.Reshaper)
+	r.db = &site{kind.Site{Database: db, Conn: c}, reshaper}
 	r.store, err = ledger.Open(context.Background(), db, "test")
 	require.NoError(t, err)
 	return r
@@ -292,16 +294,38 @@ func (j *job) transform() error {
 	if err != nil {
 		return err
 	}
-	for _, no := range work.Open {
-		in := task.ShardInput{Ref: task.Ref{ID: j.id}, Phase: task.Transform, Shard: no}
-		if _, err := j.d.TransformShard(ctx, j.run(task.Transform), in); err != nil {
+	for {
+		if err := j.shards(task.Transform, work, j.d.TransformShard); err != nil {
+			return err
+		}
+		if work, err = j.d.FinishTransform(ctx, j.run(task.Transform)); err != nil || len(work.Open) == 0 {
 			return err
 		}
 	}
-	return nil
+}
+
+// shards does the open shards of a phase, two at once.
+func (j *job) shards(phase task.Phase, work task.Work, do func(context.Context, *kind.Run, task.ShardInput) (task.ShardResult, error)) error {
+	var g errgroup.Group
+	g.SetLimit(2)
+	for _, no := range work.Open {
+		run := j.run(phase)
+		g.Go(func() error {
+			_, err := do(context.Background(), run, task.ShardInput{Ref: task.Ref{ID: j.id}, Phase: phase, Shard: no})
+			return err
+		})
+	}
+	return g.Wait()
 }
 
 func (j *job) verify() (task.VerifySummary, error) {
+	work, err := j.d.PrepareVerify(context.Background(), j.run(task.Verify))
+	if err != nil {
+		return task.VerifySummary{}, err
+	}
+	if err := j.shards(task.Verify, work, j.d.VerifyShard); err != nil {
+		return task.VerifySummary{}, err
+	}
 	return j.d.FinishVerify(context.Background(), j.run(task.Verify))
 }
 

@@ -35,13 +35,7 @@ func (d *DDL) Rollback(ctx context.Context, run *kind.Run) error {
 		return err
 	}
 	hook.At("fenced")
-	session, err := db.Session(ctx)
-	if err != nil {
-		return err
-	}
-	defer session.Destroy()
-	u := &undoing{run: run, db: db, it: it, session: session}
-	if err := u.do(ctx); err != nil {
+	if err := d.takeBack(ctx, run, db, it); err != nil {
 		return err
 	}
 	if err := db.SweepClones(ctx); err != nil {
@@ -57,6 +51,20 @@ func (d *DDL) Rollback(ctx context.Context, run *kind.Run) error {
 		}
 		return run.Ledger.Undo(ctx, tx)
 	})
+}
+
+// takeBack takes back whatever has been done to the table.
+func (d *DDL) takeBack(ctx context.Context, run *kind.Run, db *site, it *item) error {
+	if s := d.shadowOf(run, db, it); s != nil {
+		return s.undo(ctx)
+	}
+	session, err := db.Session(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Destroy()
+	u := &undoing{run: run, db: db, it: it, session: session}
+	return u.do(ctx)
 }
 
 // undoing is one attempt at a rollback.

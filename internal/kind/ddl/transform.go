@@ -46,11 +46,18 @@ func plans(ctx context.Context, run *kind.Run, it *item, phase task.Phase) error
 	return run.Ledger.PlanShards(ctx, phase, []ledger.Shard{{No: stepsShard, Table: it.name(), Part: 1, Parts: 1}})
 }
 
-// PrepareTransform plans the steps that come before the cut-over.
+// PrepareTransform plans the steps that come before the cut-over, or begins an
+// online copy.
 func (d *DDL) PrepareTransform(ctx context.Context, run *kind.Run) (task.Work, error) {
-	it, err := load(ctx, run)
-	if err != nil || len(it.steps(false)) == 0 {
+	db, it, err := both(ctx, run)
+	if err != nil {
 		return task.Work{}, err
+	}
+	if s := d.shadowOf(run, db, it); s != nil {
+		return s.prepare(ctx)
+	}
+	if len(it.steps(false)) == 0 {
+		return task.Work{}, nil
 	}
 	if err := plans(ctx, run, it, task.Transform); err != nil {
 		return task.Work{}, err
@@ -58,13 +65,30 @@ func (d *DDL) PrepareTransform(ctx context.Context, run *kind.Run) (task.Work, e
 	return run.Ledger.Work(ctx, task.Transform)
 }
 
-// TransformShard does the steps that come before the cut-over.
+// TransformShard does the steps that come before the cut-over, or copies a shard.
 func (d *DDL) TransformShard(ctx context.Context, run *kind.Run, in task.ShardInput) (task.ShardResult, error) {
+	db, it, err := both(ctx, run)
+	if err != nil {
+		return task.ShardResult{}, err
+	}
+	if s := d.shadowOf(run, db, it); s != nil {
+		return s.shard(ctx, in)
+	}
 	return doSteps(ctx, run, in, false)
 }
 
-// FinishTransform has nothing to do.
-func (d *DDL) FinishTransform(context.Context, *kind.Run) (task.Work, error) { return task.Work{}, nil }
+// FinishTransform builds the indexes of an online copy and catches up with the
+// application. After steps it has nothing to do.
+func (d *DDL) FinishTransform(ctx context.Context, run *kind.Run) (task.Work, error) {
+	db, it, err := both(ctx, run)
+	if err != nil {
+		return task.Work{}, err
+	}
+	if s := d.shadowOf(run, db, it); s != nil {
+		return s.finish(ctx)
+	}
+	return task.Work{}, nil
+}
 
 // stands refuses to begin anything of a migration that has been undone while
 // this attempt was frozen: its shard can be claimed like any other.

@@ -12,12 +12,29 @@ import (
 	"godwit/internal/task"
 )
 
-// PrepareVerify cuts nothing: what is verified is the catalog.
-func (d *DDL) PrepareVerify(context.Context, *kind.Run) (task.Work, error) { return task.Work{}, nil }
+// PrepareVerify cuts an online copy into shards. Of a direct change there are
+// none: what is verified is the catalog.
+func (d *DDL) PrepareVerify(ctx context.Context, run *kind.Run) (task.Work, error) {
+	db, it, err := both(ctx, run)
+	if err != nil {
+		return task.Work{}, err
+	}
+	if s := d.shadowOf(run, db, it); s != nil {
+		return s.prepareVerify(ctx)
+	}
+	return task.Work{}, nil
+}
 
-// VerifyShard is never called: there is none.
-func (d *DDL) VerifyShard(context.Context, *kind.Run, task.ShardInput) (task.ShardResult, error) {
-	return task.ShardResult{}, fault.New(task.Internal, "a change of a table has no shards to be verified")
+// VerifyShard compares a shard of an online copy.
+func (d *DDL) VerifyShard(ctx context.Context, run *kind.Run, in task.ShardInput) (task.ShardResult, error) {
+	db, it, err := both(ctx, run)
+	if err != nil {
+		return task.ShardResult{}, err
+	}
+	if s := d.shadowOf(run, db, it); s != nil {
+		return s.verifyShard(ctx, in)
+	}
+	return task.ShardResult{}, fault.New(task.Internal, "a direct change of a table has no shards to be verified")
 }
 
 // FinishVerify makes sure that everything is there that was prepared. The
@@ -30,6 +47,9 @@ func (d *DDL) FinishVerify(ctx context.Context, run *kind.Run) (task.VerifySumma
 	db, it, err := both(ctx, run)
 	if err != nil {
 		return summary, err
+	}
+	if s := d.shadowOf(run, db, it); s != nil {
+		return s.finishVerify(ctx)
 	}
 	prepared := it.steps(false)
 	if err := areThere(ctx, db, it, prepared); err != nil {

@@ -1,0 +1,337 @@
+package ddl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"godwit/internal/capture"
+	"godwit/internal/engine"
+	"godwit/internal/fault"
+	"godwit/internal/hook"
+	"godwit/internal/kind"
+	"godwit/internal/ledger"
+	"godwit/internal/task"
+)
+
+const (
+	// firstWait is how long the first try waits for the table's lock; each one
+	// waits twice as long, up to cutover.timeout.
+	firstWait = 100 * time.Millisecond
+	// mostUnderLock is how many noted changes may be left for the moment in which
+	// the application waits.
+	mostUnderLock = 2000
+	// mostSweeps is how often it is tried to come below that before a try is given up.
+	mostSweeps = 20
+)
+
+// cutover puts the shadow in the table's place.
+func (s *shadow) cutover(ctx context.Context) (task.CutoverResult, error) {
+	if s.it.state != itemAltered {
+		err := s.swap(ctx)
+		if errors.Is(err, errShut) {
+			return task.CutoverResult{Shut: true}, nil
+		}
+		if err != nil {
+			return task.CutoverResult{}, err
+		}
+	}
+	if err := s.conclude(ctx); err != nil {
+		return task.CutoverResult{}, err
+	}
+	s.d.forget(s.run.Ref.ID)
+	if !keeps(s.run.Spec) {
+		return task.CutoverResult{}, nil
+	}
+	kept, err := keptBackups(ctx, s.run)
+	if err != nil {
+		return task.CutoverResult{}, err
+	}
+	result := task.CutoverResult{Kept: kept, KeepFor: s.run.Spec.DDL.KeepOld.Std()}
+	if s.r.Reverse != nil {
+		result.TendEvery = tendEvery
+	}
+	return result, nil
+}
+
+// tendEvery is how often the old table is brought up to date while it is kept.
+const tendEvery = time.Minute
+
+// swap changes the names, in as many tries as it takes.
+func (s *shadow) swap(ctx context.Context) error {
+	if err := plans(ctx, s.run, s.it, task.Cutover); err != nil {
+		return err
+	}
+	hook.At("cut-over begins")
+	stand, err := s.db.Stand(ctx, s.r)
+	if err != nil {
+		return err
+	}
+	if stand == engine.StandBeside {
+		if err := s.prepareSwap(ctx); err != nil {
+			return err
+		}
+		in := task.ShardInput{Ref: s.run.Ref, Phase: task.Cutover, Shard: stepsShard}
+		if _, err := s.run.Attempt(ctx, in, "", func(lease *ledger.Lease) error { return s.swapPatiently(ctx, lease) }); err != nil {
+			return err
+		}
+		if stand, err = s.db.Stand(ctx, s.r); err != nil {
+			return err
+		}
+	}
+	if stand != engine.StandSwapped {
+		return fault.About(s.it.name(), task.Human, "the tables of the online copy are not there as they were left: %s, %s; roll back and start again", s.r.Shadow, s.r.Old)
+	}
+	return s.it.setState(ctx, s.run, s.db, itemAltered)
+}
+
+// prepareSwap looks whether everything is as it was left, and makes what will
+// note changes for the way back.
+func (s *shadow) prepareSwap(ctx context.Context) error {
+	if err := unchanged(ctx, s.db, s.it); err != nil {
+		return err
+	}
+	if err := s.db.VerifyCapture(ctx, s.r.Capture, s.r.Table.Name); err != nil {
+		return err
+	}
+	if s.r.Reverse == nil || !keeps(s.run.Spec) {
+		return nil
+	}
+	return s.noteChanges(ctx, s.r.Back)
+}
+
+// swapPatiently tries the swap until it has had its lock.
+func (s *shadow) swapPatiently(ctx context.Context, lease *ledger.Lease) error {
+	if err := stands(ctx, s.run); err != nil {
+		return err
+	}
+	began := time.Now()
+	l := s.lock(task.Cutover, "cut-over", append([]engine.Name{s.r.Table.Name}, s.r.Also...))
+	l.window = true
+	err := l.patiently(ctx, func(ctx context.Context) error { return s.trySwap(ctx, lease, l.tries) })
+	if err != nil {
+		return err
+	}
+	p := ledger.Progress{Done: true}
+	if err := lease.Advance(ctx, s.run.Ledger.DB(), p); err != nil {
+		return err
+	}
+	lease.Committed(p)
+	return s.run.Ledger.Note(ctx, task.Event{What: "cut over", Phase: task.Cutover, Table: s.it.name(), Attempt: lease.Attempt, Duration: time.Since(began),
+		Detail: fmt.Sprintf("%s is the new table, the old one is %s%s", s.r.Table.Name, s.r.Old, l.story())})
+}
+
+// trySwap drains until little is left, and then tries once. Whatever it comes
+// to is found out from the catalog.
+func (s *shadow) trySwap(ctx context.Context, lease *ledger.Lease, try int) error {
+	if err := s.drainTo(ctx, mostUnderLock); err != nil {
+		return err
+	}
+	session, err := s.db.Session(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Destroy()
+	if err := lease.Move(ctx, session.ID()); err != nil {
+		return err
+	}
+	hold := s.hold()
+	var report lockReport
+	swap := &engine.Swap{Reshaping: s.r, Wait: s.wait(try), Hold: hold,
+		Locked: func(ctx context.Context, q engine.Querier) error {
+			return report.locked(ctx, hold, func(ctx context.Context) error { return s.last(ctx, q, s.r, &report) })
+		},
+		Certain: func(ctx context.Context, q engine.Querier) error {
+			if err := s.run.Ledger.Steers(ctx, q); err != nil {
+				return err
+			}
+			return lease.Advance(ctx, q, ledger.Progress{})
+		}}
+	err = s.db.Swap(ctx, session, swap)
+	if err != nil {
+		if kind.Classify(err).Class == task.Busy {
+			return err
+		}
+		stand, looked := s.db.Stand(ctx, s.r)
+		if looked != nil || stand != engine.StandSwapped {
+			return err
+		}
+	}
+	return s.run.Ledger.Note(ctx, task.Event{What: "swapped", Phase: task.Cutover, Table: s.it.name(), Attempt: try, Duration: time.Since(report.since), Detail: report.String()})
+}
+
+// hold is how long a frozen worker keeps the application waiting at the most.
+func (s *shadow) hold() time.Duration {
+	return max(2*time.Second, s.run.Spec.DDL.Cutover.Timeout.Std())
+}
+
+// wait is how long a try waits for the lock.
+func (s *shadow) wait(try int) time.Duration {
+	return min(firstWait<<min(max(try-1, 0), 10), s.run.Spec.DDL.Cutover.Timeout.Std())
+}
+
+// lockReport tells how long the lock was had, and for what.
+type lockReport struct {
+	since   time.Time
+	drained capture.Drained
+	rows    int64
+}
+
+func (r *lockReport) String() string {
+	return fmt.Sprintf("under the lock, %d noted changes were drained and %d rows compared", r.drained.Entries, r.rows)
+}
+
+// locked bounds what is done under the lock: rather than have everybody wait,
+// it is given up and tried later.
+func (r *lockReport) locked(ctx context.Context, hold time.Duration, work func(ctx context.Context) error) error {
+	r.since = time.Now()
+	limit := hold / 2
+	bounded, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := work(bounded)
+	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
+		return fault.New(task.Busy, "what was left to do under the lock took longer than %s: %w", limit, err)
+	}
+	return err
+}
+
+// drainTo drains until so many changes are left at the most.
+func (s *shadow) drainTo(ctx context.Context, most int64) error {
+	session, err := s.session(ctx, s.db.Impatient(rowLock, tableLock))
+	if err != nil {
+		return err
+	}
+	defer session.Destroy()
+	for try := 1; ; try++ {
+		done, err := s.sweep(ctx, session)
+		if err != nil {
+			return err
+		}
+		p, err := s.measure(ctx)
+		switch {
+		case err != nil:
+			return err
+		case p.Rows <= few, done.Entries <= few && p.Rows <= most:
+			return nil
+		case try >= mostSweeps && p.Rows <= most:
+			return nil
+		case try >= mostSweeps:
+			return fault.About(s.it.name(), task.Busy, "%d noted changes of %s are left, more than are drained while the application waits: it changes rows faster than they are drained", p.Rows, s.it.name())
+		}
+	}
+}
+
+// last drains the rest while nobody else can write, and compares what it has touched.
+func (s *shadow) last(ctx context.Context, q engine.Querier, r *engine.Reshaping, report *lockReport) (err error) {
+	sink := &touching{Local: capture.Local{DB: s.db, Capture: r.Capture, Projection: r.Forward}}
+	d := capture.NewDrainer(s.db, r.Capture, s.db, sink, whole)
+	if report.drained, err = d.Finish(ctx, q); err != nil {
+		if sink.IsClash(err) {
+			return fault.New(task.Busy, "a unique value is just being exchanged: %w", err)
+		}
+		return err
+	}
+	for keys := range slices.Chunk(sink.touched, mostLeftOut) {
+		found, err := s.db.Compare(ctx, q, r, engine.Part{Keys: keys}, nil)
+		if err != nil {
+			return err
+		}
+		report.rows += found.Rows
+		if found.Same() {
+			continue
+		}
+		rows, err := s.db.Disagreements(ctx, q, r, engine.Part{Keys: keys}, nil, s.run.Spec.Verify.Report)
+		if err != nil {
+			return err
+		}
+		names := make([]string, min(len(rows), mostNamed))
+		for i := range names {
+			names[i] = kind.RowName(r.Table, rows[i].Key) + " is " + rows[i].What
+		}
+		return fault.About(s.it.name(), task.Mismatch, "rows of %s that have just been drained are not in the new table as they should be: %q", s.it.name(), names)
+	}
+	return nil
+}
+
+// touching is a Local that remembers which rows it was about.
+type touching struct {
+	capture.Local
+	touched []engine.Key
+}
+
+// Refresh makes rows of the copy what the table's are.
+func (t *touching) Refresh(ctx context.Context, tx engine.Querier, keys []engine.Key, emptied, tolerant bool) ([]engine.Key, error) {
+	t.touched = append(t.touched, keys...)
+	return t.Local.Refresh(ctx, tx, keys, emptied, tolerant)
+}
+
+// conclude does what follows the swap, and may be done again.
+func (s *shadow) conclude(ctx context.Context) error {
+	slipped, err := s.slipped(ctx)
+	if err != nil {
+		return err
+	}
+	if slipped > 0 {
+		return fault.About(s.it.name(), task.Human, "%d changes of the old table %s were noted after it had been drained to the end, and are not in the new one: somebody writes to it by its own name; see %s", slipped, s.r.Old, s.r.Capture.Log)
+	}
+	if err := s.db.Settle(ctx, s.r, false); err != nil {
+		return err
+	}
+	if err := compare(ctx, s.run, s.db, s.it); err != nil {
+		return err
+	}
+	l := s.lock(task.Cutover, "the triggers of the old table", []engine.Name{s.r.Old})
+	return l.patiently(ctx, func(ctx context.Context) error { return s.db.DropCapture(ctx, s.r.Capture) })
+}
+
+// slipped counts changes that were noted of the old table after the swap.
+func (s *shadow) slipped(ctx context.Context) (int64, error) {
+	if _, err := s.db.Table(ctx, s.r.Capture.Log); errors.Is(err, engine.ErrNoTable) {
+		return 0, nil // a call before this one has dropped it
+	} else if err != nil {
+		return 0, err
+	}
+	p, err := s.db.Pending(ctx, s.r.Capture)
+	return p.Rows, err
+}
+
+// cleanup gives up the way back: what is kept for it goes.
+func (s *shadow) cleanup(ctx context.Context) error {
+	if s.it.state != itemFinal {
+		if err := s.db.Transaction(ctx, func(tx engine.Tx) error {
+			if err := s.run.Ledger.SetBackupState(ctx, tx, definitionBackup, ledger.BackupRemoved); err != nil {
+				return err
+			}
+			return s.it.setState(ctx, s.run, tx, itemFinal)
+		}); err != nil {
+			return err
+		}
+	}
+	hook.At("cleanup begins")
+	if err := s.drop(ctx, task.Cleanup, s.r.Back, s.r.Table.Name); err != nil {
+		return err
+	}
+	if err := s.dropTable(ctx, task.Cleanup, s.r.Old); err != nil {
+		return err
+	}
+	return s.run.Ledger.Release(ctx)
+}
+
+// drop removes what notes changes of a table.
+func (s *shadow) drop(ctx context.Context, phase task.Phase, c *engine.Capture, on engine.Name) error {
+	if c == nil {
+		return nil
+	}
+	l := s.lock(phase, "the triggers that note changes", []engine.Name{on})
+	return l.patiently(ctx, func(ctx context.Context) error { return s.db.DropCapture(ctx, c) })
+}
+
+// dropTable drops a table beside the one in use.
+func (s *shadow) dropTable(ctx context.Context, phase task.Phase, name engine.Name) error {
+	l := s.lock(phase, "to drop "+name.String(), []engine.Name{name})
+	stop := s.run.KeepTouching()
+	defer stop()
+	return l.patiently(ctx, func(ctx context.Context) error { return s.db.DropBeside(ctx, s.r, name) })
+}

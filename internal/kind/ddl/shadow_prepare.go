@@ -1,0 +1,202 @@
+package ddl
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"godwit/internal/engine"
+	"godwit/internal/hook"
+	"godwit/internal/kind"
+	"godwit/internal/ledger"
+	"godwit/internal/shard"
+	"godwit/internal/task"
+)
+
+// prepare makes the shadow and what notes changes, in this order, and cuts the
+// table: a chunk is copied when its changes are noted, and not before.
+func (s *shadow) prepare(ctx context.Context) (task.Work, error) {
+	if s.it.state == itemReady {
+		if err := s.make(ctx); err != nil {
+			return task.Work{}, err
+		}
+	}
+	return s.run.Ledger.Work(ctx, task.Transform)
+}
+
+func (s *shadow) make(ctx context.Context) error {
+	if err := s.steered(ctx); err != nil {
+		return err
+	}
+	if err := s.db.CreateShadow(ctx, s.r); err != nil {
+		return err
+	}
+	hook.At("shadow made")
+	if err := s.noteChanges(ctx, s.r.Capture); err != nil {
+		return err
+	}
+	hook.At("capture made")
+	shards, err := s.cut(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.run.Ledger.PlanShards(ctx, task.Transform, shards); err != nil {
+		return err
+	}
+	return s.it.setState(ctx, s.run, s.db, itemCopying)
+}
+
+// noteChanges makes what notes changes, when a gap is found for its lock. An
+// attempt that no longer steers makes none: nobody would remove it.
+func (s *shadow) noteChanges(ctx context.Context, c *engine.Capture) error {
+	l := s.lock(task.Transform, "the triggers that note changes", []engine.Name{c.Table.Name})
+	return l.patiently(ctx, func(ctx context.Context) error {
+		if err := s.steered(ctx); err != nil {
+			return err
+		}
+		return s.db.CreateCapture(ctx, c)
+	})
+}
+
+// lock is the wait for the lock of some tables, for what it is needed.
+func (s *shadow) lock(phase task.Phase, what string, tables []engine.Name) *lock {
+	return &lock{run: s.run, db: s.db, it: s.it, phase: phase, tables: tables, brief: true, tell: func(waiting string) {
+		s.run.Beat(task.Heartbeat{Phase: phase, Table: s.it.name(), Checkpoint: what, WaitingFor: waiting})
+	}}
+}
+
+// cut divides the table into shards.
+func (s *shadow) cut(ctx context.Context) ([]ledger.Shard, error) {
+	now, err := s.db.Table(ctx, s.r.Table.Name)
+	if err != nil {
+		return nil, err
+	}
+	bounds, err := s.db.Split(ctx, s.copied(engine.Range{}), shard.Rows(s.run.Spec.DDL.Shards.Rows, now.Rows, shard.RewriteRows))
+	if err != nil {
+		return nil, err
+	}
+	shards := make([]ledger.Shard, len(bounds)+1)
+	var low engine.Key
+	for i := range shards {
+		var high engine.Key
+		if i < len(bounds) {
+			high = bounds[i]
+		}
+		shards[i] = ledger.Shard{No: i + 1, Table: s.it.name(), Part: i + 1, Parts: len(shards), Range: engine.Range{After: low, Until: high},
+			RowsEstimate: now.Rows / int64(len(shards))}
+		low = high
+	}
+	return shards, nil
+}
+
+// buildShard is a transform shard that builds an index or a key of the shadow.
+type buildShard struct {
+	engine.Build
+	no   int
+	done bool
+}
+
+// split tells the shards that copy rows from those that build something.
+func split(all []ledger.Shard) (copies []ledger.Shard, builds []buildShard, err error) {
+	for i := range all {
+		if all[i].Definition == nil {
+			copies = append(copies, all[i])
+			continue
+		}
+		b := buildShard{no: all[i].No, done: all[i].State == ledger.ShardDone}
+		if err := json.Unmarshal(all[i].Definition, &b.Build); err != nil {
+			return nil, nil, fmt.Errorf("shard %d in the ledger cannot be read: %w", all[i].No, err)
+		}
+		builds = append(builds, b)
+	}
+	return copies, builds, nil
+}
+
+// shards are the transform shards as the ledger has them.
+func (s *shadow) shards(ctx context.Context) (copies []ledger.Shard, builds []buildShard, err error) {
+	all, err := s.run.Ledger.Shards(ctx, task.Transform)
+	if err != nil {
+		return nil, nil, err
+	}
+	return split(all)
+}
+
+// finish plans what is built when the rows are there, first the keys; and when
+// everything is built, it catches up with the application.
+func (s *shadow) finish(ctx context.Context) (task.Work, error) {
+	copies, builds, err := s.shards(ctx)
+	if err != nil {
+		return task.Work{}, err
+	}
+	if next := s.unplanned(builds); len(next) > 0 {
+		more := make([]ledger.Shard, len(next))
+		for i, b := range next {
+			definition, err := json.Marshal(b)
+			if err != nil {
+				return task.Work{}, err
+			}
+			more[i] = ledger.Shard{Table: s.it.name() + ": " + b.Name, Part: 1, Parts: 1, Definition: definition}
+		}
+		if err := s.run.Ledger.AppendShards(ctx, task.Transform, len(copies)+len(builds), more); err != nil {
+			return task.Work{}, err
+		}
+	}
+	work, err := s.run.Ledger.Work(ctx, task.Transform)
+	if err != nil || len(work.Open) > 0 {
+		return work, err
+	}
+	stop := s.run.KeepTouching()
+	defer stop()
+	if err := s.db.FreshenShadow(ctx, s.r); err != nil {
+		return task.Work{}, err
+	}
+	return task.Work{}, s.catchUp(ctx)
+}
+
+// unplanned are the next builds that have no shard yet: keys before the others.
+func (s *shadow) unplanned(planned []buildShard) []engine.Build {
+	var keys, others []engine.Build
+	for _, b := range s.r.Builds {
+		known := false
+		for _, p := range planned {
+			known = known || p.Name == b.Name
+		}
+		switch {
+		case known:
+		case b.Key:
+			keys = append(keys, b)
+		default:
+			others = append(others, b)
+		}
+	}
+	if len(keys) > 0 {
+		return keys
+	}
+	return others
+}
+
+// build does the shard of a build.
+func (s *shadow) build(ctx context.Context, lease *ledger.Lease, b engine.Build) error {
+	if err := s.run.Throttle.Wait(ctx, 0, 0); err != nil {
+		return err
+	}
+	s.run.Beat(task.Heartbeat{Phase: task.Transform, Table: s.it.name(), Shard: lease.No, Checkpoint: engine.ShortStatement(b.SQL)})
+	stop := s.run.KeepTouching()
+	defer stop()
+	hook.At("before build")
+	err := s.db.BuildShadow(ctx, s.r, b)
+	if class := kind.Classify(err).Class; err != nil && (class == task.Config || class == task.Data) && ctx.Err() == nil {
+		// An attempt before this one may have had it built just now.
+		err = s.db.BuildShadow(ctx, s.r, b)
+	}
+	if err != nil {
+		return err
+	}
+	hook.At("built")
+	p := ledger.Progress{Done: true}
+	if err := lease.Advance(ctx, s.run.Ledger.DB(), p); err != nil {
+		return err
+	}
+	lease.Committed(p)
+	return nil
+}
