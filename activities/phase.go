@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -68,6 +69,9 @@ func phase[R any](ctx context.Context, a *Activities, in task.PhaseInput, name s
 		log.Warn(event.What, "took", event.Duration, "error", err)
 		return none, p.report(err)
 	}
+	if work, is := any(&result).(*task.Work); is {
+		work.Changelog = cmp.Or(work.Changelog, p.changelog())
+	}
 	log.Info(event.What, "took", event.Duration)
 	return result, nil
 }
@@ -99,7 +103,7 @@ func shard(ctx context.Context, a *Activities, in task.ShardInput, call step[tas
 		log.Warn("shard not done", "took", time.Since(began), "error", err)
 		return task.ShardResult{}, p.report(err)
 	}
-	result.Held = run.Throttle.Held()
+	result.Held, result.Changelog = run.Throttle.Held(), cmp.Or(result.Changelog, p.changelog())
 	log.Info("shard done", "table", result.Table, "rows", result.Rows, "took", time.Since(began))
 	return result, nil
 }

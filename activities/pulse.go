@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -80,8 +81,16 @@ func (p *pulse) beat(h task.Heartbeat) {
 			Timer("godwit_chunk").Record(time.Duration(h.ChunkSeconds * float64(time.Second)))
 	}
 	h.Attempt, h.At = p.attempt, time.Now().UTC()
+	h.Changelog = cmp.Or(h.Changelog, p.last.Changelog)
 	h.Holding, h.HoldingSince, h.Guards, h.Held = p.last.Holding, p.last.HoldingSince, p.last.Guards, p.last.Held
 	p.last, p.moved = h, time.Now()
+}
+
+// changelog is what was told of it last; nil for nothing.
+func (p *pulse) changelog() *task.ChangelogStatus {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last.Changelog
 }
 
 // held makes the heartbeat tell what holds the work back.

@@ -75,7 +75,7 @@ func (m *migration) derive() {
 
 // attention reports whether an operator has to do something.
 func (m *migration) attention() bool {
-	return m.awaiting && m.st.Approved == nil && m.st.Pause == nil || len(m.st.Lost) > 0 || m.held != nil || m.st.State.Resumable()
+	return m.awaiting && m.st.Approved == nil && m.st.Pause == nil || len(m.st.Lost) > 0 || m.held != nil || m.st.Untended != nil || m.st.State.Resumable()
 }
 
 // showAttributes upserts the search attributes that have changed; the percentage

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,12 +62,23 @@ func (m *migration) writeHead(p *page) {
 	if m.doing != "" && m.waits == nil {
 		p.line("Now: %s", m.doing)
 	}
+	if c := m.changelog(); c.Pending > 0 {
+		p.line("**Noted changes** still to be applied: %s%s", humanize.Comma(c.Pending), since(c.Oldest))
+	}
 	if waiting := m.waitingFor(); waiting != "" {
 		p.line("**Waits for** %s", plain(oneLine(waiting, mostText)))
 	}
-	if st.Error != nil {
-		p.line("**%s error:** %s", st.Error.Class, code(st.Error.Message))
+	if failure := cmp.Or(st.Error, st.Untended); failure != nil {
+		p.line("**%s error:** %s", failure.Class, code(failure.Message))
 	}
+}
+
+// since tells of the oldest of some changes when it was noted.
+func since(oldest *time.Time) string {
+	if oldest == nil {
+		return ""
+	}
+	return ", the oldest since " + moment(*oldest)
 }
 
 func (m *migration) writePhases(p *page) {

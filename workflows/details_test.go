@@ -133,3 +133,15 @@ func TestAHistoryStaysShort(t *testing.T) {
 	t.Logf("about %d events", events)
 	require.Less(t, events, 500, "%d activities, %d upserts, %d timers", len(w.calls), w.upserts, timers)
 }
+
+func TestThePageTellsOfNotedChanges(t *testing.T) {
+	w := newWorld(t)
+	oldest := time.Date(2024, 11, 29, 22, 4, 12, 0, time.UTC)
+	w.changelog = &task.ChangelogStatus{Pending: 12345, Oldest: &oldest}
+	page, status := w.page(150*time.Second), w.look(150*time.Second)
+	w.run()
+	w.succeeds()
+	require.Contains(t, *page, "**Noted changes** still to be applied: 12,345, the oldest since 2024-11-29 22:04:12 UTC")
+	require.Equal(t, *w.changelog, status.Changelog)
+	require.Zero(t, w.status.Changelog.Pending, "the cut-over has applied them")
+}

@@ -106,7 +106,7 @@ func (m *migration) undo() (task.Status, error) {
 		}
 		m.st.note(workflow.Now(m.life), "nothing had been done before the preflight passed; that nothing was left could not be checked: "+failure.Message)
 	}
-	m.st.Kept, m.st.KeptUntil = nil, nil
+	m.st.Kept, m.st.KeptUntil, m.st.Untended, m.st.Changelog = nil, nil, nil, nil
 	if e.Verb == verbCancel {
 		return m.close(task.Cancelled, "cancelled", e.why(), nil)
 	}

@@ -1,8 +1,6 @@
 package workflows
 
 import (
-	"time"
-
 	"go.temporal.io/sdk/workflow"
 
 	"godwit/internal/task"
@@ -74,6 +72,7 @@ func (m *migration) transform(ctx workflow.Context) error {
 			return err
 		}
 		if len(work.Open) == 0 {
+			m.st.noted(work.Changelog)
 			return nil
 		}
 	}
@@ -119,7 +118,7 @@ func (m *migration) awaitApproval(ctx workflow.Context) error {
 		case !due:
 			return errContinue
 		default:
-			if err := m.tend(ctx); err != nil {
+			if _, err := m.tend(ctx, "tend until the cut-over"); err != nil {
 				return err
 			}
 		}
@@ -143,7 +142,7 @@ func (m *migration) untilApproval(ctx workflow.Context) (due bool) {
 
 // tend keeps up what must not be left alone. What may be better next time is
 // only noted.
-func (m *migration) tend(ctx workflow.Context) error {
+func (m *migration) tend(ctx workflow.Context, why string) (tended bool, err error) {
 	scope, stop := workflow.WithCancel(ctx)
 	m.untend = stop
 	defer func() {
@@ -151,19 +150,20 @@ func (m *migration) tend(ctx workflow.Context) error {
 		m.untend = nil
 	}()
 	var result task.TendResult
-	err := workflow.ExecuteActivity(working(scope, task.TendActivity, "tend until the cut-over", forPhases), task.TendActivity, m.phaseInput("")).Get(scope, &result)
+	err = workflow.ExecuteActivity(working(scope, task.TendActivity, why, forPhases), task.TendActivity, m.phaseInput("")).Get(scope, &result)
 	switch failure := judge(err, m.st.Phase); {
 	case err == nil:
-		m.st.Pending = result.Pending
+		m.st.Changelog = &task.ChangelogStatus{Pending: result.Pending, Oldest: result.Oldest}
+		return true, nil
 	case ctx.Err() != nil:
-		return errInterrupted
-	case scope.Err() != nil: // the cut-over was asked for
+		return false, errInterrupted
+	case scope.Err() != nil: // what is tended is not waited for any more
 	case failure.Class.Retryable() || repeatable(failure.Class):
 		m.st.note(workflow.Now(m.life), "tending failed and is done again: "+failure.Message)
 	default:
-		return failure
+		return false, failure
 	}
-	return nil
+	return false, nil
 }
 
 func (m *migration) cutover(ctx workflow.Context) error {
@@ -175,31 +175,13 @@ func (m *migration) cutover(ctx workflow.Context) error {
 		m.shut = true
 		return errInterrupted // it is begun again, and waits for its window
 	}
-	m.st.Kept = result.Kept
+	m.st.Kept, m.st.TendKept, m.st.Changelog = result.Kept, result.TendEvery, nil
 	if result.KeepFor > 0 {
 		until := workflow.Now(ctx).Add(result.KeepFor)
 		m.st.KeptUntil = &until
 	}
 	m.succeeded()
 	return nil
-}
-
-// keep leaves in place what a rollback would need, for as long as was asked for.
-func (m *migration) keep(ctx workflow.Context) error {
-	if !m.st.keeping() {
-		return nil
-	}
-	until := *m.st.KeptUntil
-	timer, stop := startTimer(ctx, until.Sub(workflow.Now(ctx)), "keep what a rollback needs until "+until.UTC().Format(time.DateTime))
-	defer stop()
-	m.await(ctx, func() bool { return timer.IsReady() || m.st.Released != nil })
-	switch {
-	case ctx.Err() != nil:
-		return errInterrupted
-	case timer.IsReady() || m.st.Released != nil:
-		return nil
-	}
-	return errContinue
 }
 
 func (m *migration) cleanup(ctx workflow.Context) error {
@@ -211,7 +193,7 @@ func (m *migration) cleanup(ctx workflow.Context) error {
 	if err := m.call(ctx, task.CleanupActivity, m.phaseInput(reason), nil); err != nil {
 		return err
 	}
-	m.st.Kept, m.st.KeptUntil = nil, nil
+	m.st.Kept, m.st.KeptUntil, m.st.Untended, m.st.Changelog = nil, nil, nil, nil
 	return nil
 }
 

@@ -49,9 +49,15 @@ type state struct {
 	Percent   float64             `json:"percent,omitempty"`
 	Backups   []task.BackupItem   `json:"backups,omitempty"`
 	Verified  *task.VerifySummary `json:"verified,omitempty"`
-	Pending   int64               `json:"pending,omitempty"` // noted changes still to be applied
 	Kept      []task.BackupItem   `json:"kept,omitempty"`
 	KeptUntil *time.Time          `json:"kept_until,omitempty"`
+	// TendKept is how often what is kept is tended, 0 for never, and Untended why
+	// it could not be the last time.
+	TendKept time.Duration `json:"tend_kept,omitempty"`
+	Untended *task.Failure `json:"untended,omitempty"`
+	// Changelog is what was noted of changes and still to be applied, as those who
+	// were at work told it last.
+	Changelog *task.ChangelogStatus `json:"changelog,omitempty"`
 
 	Error *task.Failure `json:"error,omitempty"`
 	// Botched says that the error is a rollback's, so that only another one helps.
@@ -139,6 +145,14 @@ func (s *state) left(phase task.Phase) bool { return s.step(phase).EndedAt != ni
 func (s *state) receive(w task.Work) {
 	s.Tally = tally{
 		Shards: w.Shards, Done: w.Done, RowsTotal: w.RowsTotal, RowsDone: w.RowsDone, Bytes: w.Bytes, BytesDone: w.BytesDone,
+	}
+	s.noted(w.Changelog)
+}
+
+// noted takes over what somebody at work has told of the changelog; nil for nothing.
+func (s *state) noted(c *task.ChangelogStatus) {
+	if c != nil {
+		s.Changelog = c
 	}
 }
 

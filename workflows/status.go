@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -22,10 +23,10 @@ func (m *migration) status() task.Status {
 		State: st.State, Phase: st.Phase, Attention: m.attention(),
 		Progress:   m.progress(),
 		Shards:     m.shards(),
-		Changelog:  task.ChangelogStatus{Pending: st.Pending},
+		Changelog:  m.changelog(),
 		Throttle:   m.limits(),
 		WaitingFor: m.waitingFor(),
-		Error:      st.Error,
+		Error:      cmp.Or(st.Error, st.Untended),
 		StartedAt:  &started, EndedAt: st.EndedAt,
 		Steps:    slices.Clone(st.Steps),
 		Running:  m.atWork(),
@@ -35,6 +36,15 @@ func (m *migration) status() task.Status {
 		Can:    m.can(),
 		Source: "workflow",
 	}
+}
+
+// changelog is what is noted as far as the workflow knows; its age is whoever
+// asks' to tell.
+func (m *migration) changelog() task.ChangelogStatus {
+	if m.st.Changelog == nil {
+		return task.ChangelogStatus{}
+	}
+	return *m.st.Changelog
 }
 
 func (m *migration) progress() task.Progress {

@@ -73,6 +73,9 @@ func (m *migration) retry(r task.Request) {
 
 func (m *migration) release(r task.Request) {
 	m.st.Released = &r
+	if m.untend != nil {
+		m.untend()
+	}
 	m.hurry = m.held != nil
 	m.record("cleanup asked", oneLine(asked(r), mostSummary), m.st.Error)
 }

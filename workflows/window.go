@@ -176,6 +176,7 @@ func (w *window) settle(p piece, result *task.ShardResult, failure *task.Failure
 		if len(result.Held) > 0 {
 			st.Held = result.Held
 		}
+		st.noted(result.Changelog)
 		st.Pace.mark(workflow.Now(w.ctx), st.Tally.RowsDone)
 	}
 }

@@ -40,6 +40,7 @@ type world struct {
 	shut              int     // how many cut-overs find their window over
 	more              [][]int // what FinishTransform opens again, call by call
 	summary           task.VerifySummary
+	changelog         *task.ChangelogStatus // what shards tell of it
 	took              map[string]time.Duration // by activity
 
 	mu       sync.Mutex
@@ -288,7 +289,7 @@ func (w *world) work(phase task.Phase, shards int) task.Work {
 
 func (w *world) shard(in task.ShardInput) (task.ShardResult, error) {
 	w.done[shardID(in.Phase, in.Shard)] = true
-	return task.ShardResult{Shard: in.Shard, Table: "shop.orders", Rows: rowsPerShard, Bytes: 50 * rowsPerShard}, nil
+	return task.ShardResult{Shard: in.Shard, Table: "shop.orders", Rows: rowsPerShard, Bytes: 50 * rowsPerShard, Changelog: w.changelog}, nil
 }
 
 func (w *world) finish() task.Work {

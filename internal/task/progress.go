@@ -67,9 +67,9 @@ type ShardCounts struct {
 type ChangelogStatus struct {
 	Pending int64 `json:"pending"`
 	// Oldest is when the first of them was noted, nil where there is none or it is
-	// not known; AgeSeconds is how long ago that was when the status was asked for.
+	// not known, and AgeSeconds how long ago that was when the status was asked for.
 	Oldest     *time.Time `json:"oldest"`
-	AgeSeconds float64    `json:"age_seconds"`
+	AgeSeconds float64    `json:"age_seconds,omitempty"`
 }
 
 // PhaseStatus is one phase (or, in a pipeline, one step) with its times.

@@ -3,9 +3,11 @@ package control
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
@@ -38,6 +40,9 @@ func addActivities(st *task.Status, pending []*workflowpb.PendingActivityInfo) {
 	st.Running = append(st.Running, said...)
 	slices.SortFunc(st.Running, func(a, b task.Heartbeat) int { return cmp.Compare(a.Shard, b.Shard) })
 	addProgress(st)
+	if oldest := st.Changelog.Oldest; oldest != nil {
+		st.Changelog.AgeSeconds = max(0, math.Round(10*time.Since(*oldest).Seconds())/10)
+	}
 }
 
 func addActivity(st *task.Status, activity *workflowpb.PendingActivityInfo, beat task.Heartbeat) {
@@ -54,6 +59,7 @@ func addActivity(st *task.Status, activity *workflowpb.PendingActivityInfo, beat
 		beat.WaitingFor = "a worker with a free slot"
 	}
 	addThrottle(&st.Throttle, &beat)
+	addChangelog(st, &beat)
 	st.Running = append(st.Running, beat)
 }
 
@@ -86,6 +92,21 @@ func addThrottle(t *task.ThrottleStatus, beat *task.Heartbeat) {
 		}
 	}
 	beat.Guards, beat.Held = nil, nil
+}
+
+// addChangelog takes over what a heartbeat says of noted changes, which it has
+// measured itself: those at work at the same time tell the latest that one of
+// them has found out.
+func addChangelog(st *task.Status, beat *task.Heartbeat) {
+	if beat.Changelog == nil {
+		return
+	}
+	for _, other := range st.Running {
+		if other.Changelog != nil && other.At.After(beat.At) {
+			return
+		}
+	}
+	st.Changelog = *beat.Changelog
 }
 
 // beatOf is what an activity said last, completed by what Temporal knows of it.

@@ -141,3 +141,21 @@ func TestAWholeFailureIsReadFromTheDetails(t *testing.T) {
 	})
 	require.Equal(t, &whole, failure)
 }
+
+func TestTheLatestThatIsToldOfNotedChangesCounts(t *testing.T) {
+	st := transforming()
+	st.Changelog = task.ChangelogStatus{Pending: 9000}
+	now := time.Now().UTC()
+	oldest := now.Add(-90 * time.Second)
+	addActivities(&st, []*workflowpb.PendingActivityInfo{
+		shard(t, "transform-0003", &task.Heartbeat{Shard: 3, At: now, Changelog: &task.ChangelogStatus{Pending: 12, Oldest: &oldest}}),
+		shard(t, "transform-0002", &task.Heartbeat{Shard: 2, At: now.Add(-time.Second), Changelog: &task.ChangelogStatus{Pending: 700}}),
+	})
+	require.EqualValues(t, 12, st.Changelog.Pending)
+	require.InDelta(t, 90, st.Changelog.AgeSeconds, 5)
+
+	st = transforming()
+	st.Changelog = task.ChangelogStatus{Pending: 9000}
+	addActivities(&st, []*workflowpb.PendingActivityInfo{shard(t, "transform-0003", nil)})
+	require.EqualValues(t, 9000, st.Changelog.Pending, "until somebody at work tells it")
+}

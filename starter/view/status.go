@@ -25,9 +25,7 @@ func Status(w io.Writer, st task.Status, style Style) error {
 		p.line("throttle", throttle(st.Throttle, style))
 	}
 	p.line("held", held(st.Throttle.Held))
-	if st.Changelog.Pending > 0 {
-		p.line("changes", plural(st.Changelog.Pending, "noted change")+" still to be applied")
-	}
+	p.line("changes", changes(st.Changelog))
 	p.phases(st.Steps)
 	p.running(st.Running)
 	p.guards(st.Throttle.Guards)
@@ -148,6 +146,18 @@ func throttle(t task.ThrottleStatus, style Style) string {
 		parts = append(parts, plural(int64(t.Parallel), "shard")+" at once")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// changes are those that are noted and still to be applied; empty for none.
+func changes(c task.ChangelogStatus) string {
+	if c.Pending == 0 {
+		return ""
+	}
+	age := ""
+	if c.AgeSeconds > 0 {
+		age = ", the oldest " + Duration(time.Duration(c.AgeSeconds*float64(time.Second))) + " old"
+	}
+	return plural(c.Pending, "noted change") + " still to be applied" + age
 }
 
 // held is how long what has held a migration back.

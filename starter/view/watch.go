@@ -43,6 +43,9 @@ func counted(st task.Status) []string {
 		}
 		add(eta(st.Progress.ETASeconds))
 	}
+	if st.Changelog.Pending > 0 {
+		add(plural(st.Changelog.Pending, "noted change"))
+	}
 	if st.Shards.Total > 0 {
 		add(fmt.Sprintf("%d/%d shards", st.Shards.Done, st.Shards.Total))
 	}
