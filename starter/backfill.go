@@ -86,18 +86,9 @@ func (f *backfillFlags) add(cmd *cobra.Command) {
 
 func (f *backfillFlags) run(a *app, cmd *cobra.Command) error {
 	b := f.spec.Backfill
-	for _, text := range f.set {
-		column, expr, found := strings.Cut(text, "=")
-		if !found {
-			return usagef("--set %q is not column=expression", text)
-		}
-		if b.Set == nil {
-			b.Set = map[string]string{}
-		}
-		if _, twice := b.Set[column]; twice {
-			return usagef("--set: column %s is given twice", column)
-		}
-		b.Set[strings.TrimSpace(column)] = strings.TrimSpace(expr)
+	var err error
+	if b.Set, err = pairs("set", "column=expression", f.set); err != nil {
+		return err
 	}
 	b.Statement = f.statements
 	switch {
@@ -114,4 +105,24 @@ func (f *backfillFlags) run(a *app, cmd *cobra.Command) error {
 		return a.printSpec(f.spec)
 	}
 	return a.start(cmd, f.spec, &f.startFlags)
+}
+
+// pairs reads what a flag that may be repeated says of columns.
+func pairs(flag, form string, texts []string) (map[string]string, error) {
+	var of map[string]string
+	for _, text := range texts {
+		column, value, found := strings.Cut(text, "=")
+		column = strings.TrimSpace(column)
+		if !found {
+			return nil, usagef("--%s %q is not %s", flag, text, form)
+		}
+		if of == nil {
+			of = map[string]string{}
+		}
+		if _, twice := of[column]; twice {
+			return nil, usagef("--%s: column %s is given twice", flag, column)
+		}
+		of[column] = strings.TrimSpace(value)
+	}
+	return of, nil
 }
