@@ -24,7 +24,7 @@ func (s *Server) Alter(ctx context.Context, t *engine.Table, alter string, build
 	if err := p.read(); err != nil {
 		return nil, err
 	}
-	if err := p.allowed(ctx); err != nil {
+	if err := s.mayAlter(ctx, t); err != nil {
 		return nil, err
 	}
 	if p.keysOnly {
@@ -158,18 +158,18 @@ func (s *Server) known() string {
 // neverThere is the name of a column that no table has.
 const neverThere = "`_godwit_never_there`"
 
-// allowed finds out whether the user may alter the table, by an ALTER of which
+// mayAlter finds out whether the user may alter a table, by an ALTER of which
 // nothing comes.
-func (p *alterPlan) allowed(ctx context.Context) error {
-	err := p.server.impatiently(ctx, func(conn *sql.Conn) error {
-		_, err := conn.ExecContext(ctx, "ALTER TABLE "+QuoteName(p.table.Name)+" DROP COLUMN "+neverThere)
+func (s *Server) mayAlter(ctx context.Context, t *engine.Table) error {
+	err := s.impatiently(ctx, func(conn *sql.Conn) error {
+		_, err := conn.ExecContext(ctx, "ALTER TABLE "+QuoteName(t.Name)+" DROP COLUMN "+neverThere)
 		return err
 	})
 	if number(err) == cannotDrop {
 		return nil
 	}
 	if isDenied(err) {
-		return fault.About(p.table.Name.String(), task.Config, "this user may not alter %s: GRANT ALTER, CREATE, INSERT, DROP ON %s to it: %w", p.table.Name, QuoteName(p.table.Name), err)
+		return fault.About(t.Name.String(), task.Config, "this user may not alter %s: GRANT ALTER, CREATE, INSERT, DROP ON %s to it: %w", t.Name, QuoteName(t.Name), err)
 	}
 	return err
 }
