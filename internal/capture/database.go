@@ -44,6 +44,11 @@ type Database interface {
 	CopyRows(c *engine.Capture, p *engine.Projection, part engine.Part, tolerant bool) (string, error)
 	RemoveKeys(p *engine.Projection, keys []engine.Key) (string, error)
 	RemoveLost(c *engine.Capture, p *engine.Projection) string
+	// SetAside and PutBack write the statements by which the copy's rows of some
+	// keys, that are removed and written anew in between, keep the values of the
+	// projection's Kept.
+	SetAside(p *engine.Projection, keys []engine.Key) ([]string, error)
+	PutBack(p *engine.Projection) []string
 
 	// Missing finds the rows of a part that the copy does not have.
 	Missing(ctx context.Context, q engine.Querier, c *engine.Capture, p *engine.Projection, part engine.Part) ([]engine.Key, error)

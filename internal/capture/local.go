@@ -42,14 +42,11 @@ func (l *Local) Refresh(ctx context.Context, tx engine.Querier, keys []engine.Ke
 		}
 	}
 	if len(keys) > 0 {
-		statement, err := l.DB.RemoveKeys(l.Projection, keys)
-		if err != nil {
-			return nil, err
+		replace := l.replace
+		if len(l.Projection.Kept) > 0 {
+			replace = l.replaceKept
 		}
-		if _, err := tx.Exec(ctx, statement); err != nil {
-			return nil, err
-		}
-		if _, held, err = l.write(ctx, tx, engine.Part{Keys: keys}, tolerant); err != nil {
+		if held, err = replace(ctx, tx, keys, tolerant); err != nil {
 			return nil, err
 		}
 	}
@@ -57,6 +54,19 @@ func (l *Local) Refresh(ctx context.Context, tx engine.Querier, keys []engine.Ke
 		return held, nil
 	}
 	return held, l.Fence(ctx, tx)
+}
+
+// replace removes the rows of keys and writes those that there are.
+func (l *Local) replace(ctx context.Context, tx engine.Querier, keys []engine.Key, tolerant bool) (held []engine.Key, err error) {
+	statement, err := l.DB.RemoveKeys(l.Projection, keys)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := tx.Exec(ctx, statement); err != nil {
+		return nil, err
+	}
+	_, held, err = l.write(ctx, tx, engine.Part{Keys: keys}, tolerant)
+	return held, err
 }
 
 // write writes a part that the copy does not have, and finds what it had to leave out.

@@ -86,6 +86,9 @@ type Projection struct {
 	// Key are the columns of Into that hold the key of the table that is read,
 	// in the order of that key.
 	Key []string `json:"key"`
+	// Kept are columns of Into that keep the value they have, since nothing gives
+	// them another one; a new row gets their defaults.
+	Kept []string `json:"kept,omitempty"`
 }
 
 // Expr returns the expression for a column of Into; false when it has none.
