@@ -185,7 +185,7 @@ func (s *shadow) build(ctx context.Context, lease *ledger.Lease, b engine.Build)
 	defer stop()
 	hook.At("before build")
 	err := s.db.BuildShadow(ctx, s.r, b)
-	if class := kind.Classify(err).Class; err != nil && (class == task.Config || class == task.Data) && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && kind.Classify(err).Class != task.Busy {
 		// An attempt before this one may have had it built just now.
 		err = s.db.BuildShadow(ctx, s.r, b)
 	}

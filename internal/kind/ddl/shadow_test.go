@@ -211,6 +211,7 @@ func TestARowThatBreaksTheNewFormIsNamedAndTheApplicationIsNotBothered(t *testin
 		require.NoError(t, err)
 		require.Equal(t, "short", r.ask("SELECT note FROM "+r.table("orders")+" WHERE id = 17"))
 
+		j.cleanup()
 		before := r.job("narrow2", r.pick("ALTER note TYPE varchar(3), ALTER price TYPE numeric(20)", "MODIFY note varchar(3), MODIFY price decimal(20)"), asShadow)
 		_, err = before.preflight()
 		require.ErrorContains(t, err, "id=17")
