@@ -16,6 +16,11 @@ func (a *Activities) Tend(ctx context.Context, in task.PhaseInput) (task.TendRes
 		return task.TendResult{}, p.report(err)
 	}
 	p.attach(run)
+	done, err := a.governors.share(p.ctx, run, in.Phase, 0)
+	if err != nil {
+		return task.TendResult{}, p.report(err)
+	}
+	defer done()
 	result, err := guarded(p.ctx, k, run, func(ctx context.Context, k kind.Kind, run *kind.Run) (task.TendResult, error) {
 		return k.Tend(ctx, run)
 	})

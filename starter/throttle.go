@@ -56,6 +56,7 @@ type throttleFlags struct {
 	rows                                                     int64
 	parallel, active, waits, queue, resume                   int
 	bytesPerSecond, lag, latency, growth, age, disk, maximum string
+	changelog                                                string
 	http, hold                                               string
 	replicas                                                 []string
 	release                                                  bool
@@ -74,6 +75,7 @@ func (f *throttleFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.latency, "max-commit-latency", "", "how long a small write may take, like 10ms")
 	flags.StringVar(&f.growth, "max-log-growth", "", "`size` by which the logs may have grown, like 20GiB")
 	flags.IntVar(&f.queue, "max-archive-queue", 0, "`number` of WAL files that may wait to be archived")
+	flags.StringVar(&f.changelog, "max-changelog", "", "`number` of noted changes that may be pending, 0 for any")
 	flags.StringVar(&f.age, "max-transaction-age", "", "how old a transaction of others may be, like 10m")
 	flags.StringVar(&f.disk, "min-free-disk", "", "`size` that must stay free, where the spec says")
 	flags.StringVar(&f.maximum, "query-max", "", "highest `number` of the spec's query, none to take it away")
@@ -95,6 +97,7 @@ func (f *throttleFlags) settings(given *pflag.FlagSet) (s task.ThrottleSettings,
 	change(given, "max-commit-latency", &s.MaxCommitLatency, f.latency, &changes, "max_commit_latency "+limit(f.latency))
 	change(given, "max-log-growth", &s.MaxLogGrowth, f.growth, &changes, "max_log_growth "+limit(f.growth))
 	change(given, "max-archive-queue", &s.MaxArchiveQueue, f.queue, &changes, "max_archive_queue "+limit(fmt.Sprint(f.queue)))
+	change(given, "max-changelog", &s.MaxChangelog, f.changelog, &changes, "max_changelog "+limit(f.changelog))
 	change(given, "max-transaction-age", &s.MaxTransactionAge, f.age, &changes, "max_transaction_age "+limit(f.age))
 	change(given, "min-free-disk", &s.MinFreeDisk, f.disk, &changes, "min_free_disk "+limit(f.disk))
 	change(given, "query-max", &s.QueryMax, f.maximum, &changes, "query at most "+f.maximum)

@@ -108,6 +108,10 @@ func (d *decoder) value(n *Node, path string, v reflect.Value) {
 			d.short(n, path, short)
 			return
 		}
+		if short, ok := v.Addr().Interface().(Countable); ok && n.Shape == Integer {
+			d.short(n, path, short)
+			return
+		}
 		d.structs(n, path, v)
 	case reflect.Slice:
 		if short, ok := v.Addr().Interface().(Shorthand); ok && n.Shape == Text {

@@ -77,6 +77,14 @@ type Shorthand interface {
 	SetText(text string) error
 }
 
+// Countable is a struct that may also be written as a single whole number.
+type Countable interface {
+	// SetText fills the struct from the number's text.
+	SetText(text string) error
+	// IsCountable only tells it from other shorthands.
+	IsCountable()
+}
+
 func later(t reflect.Type) []string {
 	if p, ok := reflect.Zero(t).Interface().(Postponer); ok {
 		return p.Later()

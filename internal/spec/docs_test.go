@@ -18,7 +18,7 @@ import (
 var prefixes = map[string]string{
 	"copy": "copy/", "backfill": "backfill/",
 	"Timeouts": "timeouts.", "Retry": "retry.", "Throttle": "throttle.", "Verify": "verify.",
-	"LogGrowth": "throttle.max_log_growth.", "FreeDisk": "throttle.min_free_disk.", "QueryGuard": "throttle.query.",
+	"LogGrowth": "throttle.max_log_growth.", "FreeDisk": "throttle.min_free_disk.", "QueryGuard": "throttle.query.", "ChangelogLimit": "throttle.max_changelog.",
 	"TableSpec": "copy/tables[].", "Shards": "copy/shards.", "CopyCutover": "copy/cutover.",
 	"ddl": "ddl/", "DDLCutover": "ddl/cutover.", "KillBlockers": "ddl/kill_blockers.",
 	"QueryCheck": "backfill/check.", "Chunks": "backfill/chunks.", "BackfillCutover": "backfill/cutover.",

@@ -55,7 +55,7 @@ func TestASpecThatSaysEverythingIsReadAsItSays(t *testing.T) {
 			Retry: Retry{Attempts: 5, Rounds: &rounds, Delay: Duration(time.Second), MaxDelay: Duration(time.Minute)},
 			Throttle: Throttle{
 				Replicas: []string{"shop_r1"}, MaxLag: Duration(2 * time.Second), MaxActive: 50, MaxIOWaits: 8, MaxCommitLatency: Duration(10 * time.Millisecond),
-				MaxLogGrowth: &LogGrowth{Bytes: 20 << 30, Then: ThenStop}, MaxArchiveQueue: 20, MaxTransactionAge: Duration(10 * time.Minute),
+				MaxLogGrowth: &LogGrowth{Bytes: 20 << 30, Then: ThenStop}, MaxArchiveQueue: 20, MaxChangelog: &ChangelogLimit{Rows: 500_000, Then: ThenStop}, MaxTransactionAge: Duration(10 * time.Minute),
 				MinFreeDisk: &FreeDisk{Bytes: 50 << 30, Path: "/var/lib/mysql", Then: ThenHold},
 				Query:       &QueryGuard{SQL: "SELECT count(*) FROM jobs", Max: 100, Connection: "shop_r1"},
 				HTTP:        "https://deploy.example.com/go", Hold: "until the sale is over",
@@ -210,6 +210,9 @@ func TestEveryMistakeIsNamedWithItsPlaceAndRemedy(t *testing.T) {
 		{"a disk without a place", good + "throttle: {min_free_disk: {bytes: 1GiB}}\n",
 			`s.yaml:4:27: field "throttle.min_free_disk": 0 places are given to look at, and must be exactly one of path, query and url`},
 		{"a budget without its size", good + "throttle: {max_log_growth: {then: stop}}\n", `s.yaml:4:28: field "throttle.max_log_growth.bytes": is missing`},
+		{"a changelog without its limit", good + "throttle: {max_changelog: {then: stop}}\n", `s.yaml:4:27: field "throttle.max_changelog.rows": is missing: give a number of noted changes`},
+		{"a changelog of many", good + "throttle: {max_changelog: many}\n",
+			`s.yaml:4:27: field "throttle.max_changelog": "many" is not a number of noted changes: give a whole number, 0 for any`},
 		{"a reaction that is none", good + "throttle: {max_log_growth: {bytes: 1GiB, then: panic}}\n",
 			`s.yaml:4:48: field "throttle.max_log_growth.then": "panic" is not a valid choice; there are hold, stop`},
 		{"an endpoint with a password", good + "throttle: {http: 'https://me:secret@example.com'}\n",

@@ -25,6 +25,9 @@ type Throttle struct {
 	// MaxArchiveQueue is how many WAL files of a written PostgreSQL server may
 	// wait to be archived; by default, and with 0, it is not watched.
 	MaxArchiveQueue int `json:"max_archive_queue,omitempty" jsonschema:"minimum=0"`
+	// MaxChangelog is how many noted changes of an online copy may be pending, as a
+	// number or as fields; by default 1000000, and 0 for any number.
+	MaxChangelog *ChangelogLimit `json:"max_changelog,omitempty"`
 	// MaxTransactionAge is how old the oldest transaction of others may be; by default it is not watched.
 	MaxTransactionAge Duration `json:"max_transaction_age,omitempty"`
 	// MinFreeDisk is how much disk must stay free; by default it is not watched.
@@ -69,6 +72,30 @@ type LogGrowth struct {
 	// Then says what happens when it is used up: hold, which is the default, or
 	// stop (FAILED with everything kept).
 	Then Reaction `json:"then,omitempty"`
+}
+
+// ChangelogLimit bounds what is noted of changes and not applied yet. Written as
+// a number alone it holds: the copy waits until changes are applied.
+type ChangelogLimit struct {
+	// Rows is how many noted changes may be pending, and 0 for any number.
+	Rows int64 `json:"rows" jsonschema:"minimum=0"`
+	// Then says what happens when there are more: hold, which is the default, or
+	// stop (FAILED with everything kept).
+	Then Reaction `json:"then,omitempty"`
+}
+
+// defaultChangelog is how many noted changes may be pending when nobody says.
+const defaultChangelog = 1_000_000
+
+// Changelog is the limit of noted changes that is in force; its Rows are 0 for none.
+func (t *Throttle) Changelog() ChangelogLimit {
+	switch {
+	case t.MaxChangelog != nil:
+		return *t.MaxChangelog
+	case t.None:
+		return ChangelogLimit{}
+	}
+	return ChangelogLimit{Rows: defaultChangelog}
 }
 
 // FreeDisk is how much disk must stay free, and where that is seen: exactly

@@ -31,6 +31,7 @@ func (t Throttle) With(s *task.ThrottleSettings) (Throttle, error) {
 	c.duration(&t.MaxCommitLatency, "max_commit_latency", s.MaxCommitLatency)
 	c.duration(&t.MaxTransactionAge, "max_transaction_age", s.MaxTransactionAge)
 	c.growth(&t, s.MaxLogGrowth)
+	c.changelog(&t, s.MaxChangelog)
 	c.disk(&t, s.MinFreeDisk)
 	c.query(&t, s.QueryMax)
 	if s.HTTP != nil {
@@ -117,6 +118,20 @@ func (c *change) growth(t *Throttle, text *string) {
 	if t.MaxLogGrowth = &changed; changed.Bytes == 0 {
 		t.MaxLogGrowth = nil
 	}
+}
+
+// changelog keeps what the spec says is to happen then.
+func (c *change) changelog(t *Throttle, text *string) {
+	if text == nil {
+		return
+	}
+	changed := t.Changelog()
+	then := changed.Then
+	c.fail("max_changelog", changed.SetText(*text))
+	if changed.Rows > 0 {
+		changed.Then = then
+	}
+	t.MaxChangelog = &changed
 }
 
 func (c *change) disk(t *Throttle, text *string) {

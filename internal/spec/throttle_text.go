@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"strconv"
 
 	"github.com/invopop/jsonschema"
 
@@ -33,6 +34,31 @@ func (g *LogGrowth) SetText(text string) error {
 	size, err := ParseSize(text)
 	*g = LogGrowth{Bytes: size}
 	return err
+}
+
+// SetText reads a limit that holds.
+func (l *ChangelogLimit) SetText(text string) error {
+	rows, err := strconv.ParseInt(text, 10, 64)
+	if text == "none" {
+		rows, err = 0, nil
+	}
+	if err != nil {
+		return fmt.Errorf("%q is not a number of noted changes: give a whole number, 0 for any", text)
+	}
+	*l = ChangelogLimit{Rows: rows}
+	return nil
+}
+
+// IsCountable says that a number alone is a limit.
+func (l *ChangelogLimit) IsCountable() {}
+
+// UnmarshalJSON reads a limit in either form.
+func (l *ChangelogLimit) UnmarshalJSON(data []byte) error {
+	var rows json.Number
+	if json.Unmarshal(data, &rows) == nil {
+		return l.SetText(rows.String())
+	}
+	return readStrictly(data, l)
 }
 
 // UnmarshalJSON reads a throttle in either form.
@@ -75,6 +101,13 @@ func (LogGrowth) JSONSchemaExtend(s *jsonschema.Schema) {
 	*s = jsonschema.Schema{Description: s.Description, OneOf: []*jsonschema.Schema{{Type: "string", Pattern: sizePattern}, &mapping}}
 }
 
+// JSONSchemaExtend adds the short form to the schema.
+func (ChangelogLimit) JSONSchemaExtend(s *jsonschema.Schema) {
+	mapping := *s
+	mapping.Description = ""
+	*s = jsonschema.Schema{Description: s.Description, OneOf: []*jsonschema.Schema{{Type: "integer", Minimum: "0"}, &mapping}}
+}
+
 // Guards are the guards with their limits, in words: "max_lag 2s".
 func (t *Throttle) Guards() (list []string) {
 	add := func(name string, is bool, limit any) {
@@ -90,6 +123,9 @@ func (t *Throttle) Guards() (list []string) {
 		add("max_log_growth", true, t.MaxLogGrowth.Bytes)
 	}
 	add("max_archive_queue", t.MaxArchiveQueue > 0, t.MaxArchiveQueue)
+	if t.MaxChangelog != nil && t.MaxChangelog.Rows > 0 {
+		add("max_changelog", true, t.MaxChangelog.Rows)
+	}
 	add("max_transaction_age", t.MaxTransactionAge > 0, t.MaxTransactionAge)
 	if t.MinFreeDisk != nil {
 		add("min_free_disk", true, t.MinFreeDisk.Bytes)
@@ -122,6 +158,9 @@ func (t *Throttle) check(found *document.Mistakes) {
 	}
 	if t.Query != nil {
 		checkConnection(found, "throttle.query.connection", t.Query.Connection)
+	}
+	if limit := t.MaxChangelog; limit != nil && limit.Rows == 0 && limit.Then != "" {
+		found.Add("throttle.max_changelog.rows", "is missing: give a number of noted changes")
 	}
 	checkAddress(found, "throttle.http", t.HTTP)
 }

@@ -49,15 +49,17 @@ type ThrottleSettings struct {
 	BytesPerSecond *string `json:"bytes_per_second,omitempty"`
 	Parallel       *int    `json:"parallel,omitempty"`
 	// Hold is the reason of an operator's hold; an empty one releases it.
-	Hold              *string   `json:"hold,omitempty"`
-	Replicas          *[]string `json:"replicas,omitempty"`
-	MaxLag            *string   `json:"max_lag,omitempty"`
-	MaxActive         *int      `json:"max_active,omitempty"`
-	MaxIOWaits        *int      `json:"max_io_waits,omitempty"`
-	MaxCommitLatency  *string   `json:"max_commit_latency,omitempty"`
-	MaxLogGrowth      *string   `json:"max_log_growth,omitempty"`
-	MaxArchiveQueue   *int      `json:"max_archive_queue,omitempty"`
-	MaxTransactionAge *string   `json:"max_transaction_age,omitempty"`
+	Hold             *string   `json:"hold,omitempty"`
+	Replicas         *[]string `json:"replicas,omitempty"`
+	MaxLag           *string   `json:"max_lag,omitempty"`
+	MaxActive        *int      `json:"max_active,omitempty"`
+	MaxIOWaits       *int      `json:"max_io_waits,omitempty"`
+	MaxCommitLatency *string   `json:"max_commit_latency,omitempty"`
+	MaxLogGrowth     *string   `json:"max_log_growth,omitempty"`
+	MaxArchiveQueue  *int      `json:"max_archive_queue,omitempty"`
+	// MaxChangelog is a number of noted changes; 0 or "none" takes the guard away.
+	MaxChangelog      *string `json:"max_changelog,omitempty"`
+	MaxTransactionAge *string `json:"max_transaction_age,omitempty"`
 	// MinFreeDisk changes the bytes of a guard that the spec has.
 	MinFreeDisk *string `json:"min_free_disk,omitempty"`
 	// QueryMax changes the highest number of the query that the spec has; "none" takes it away.
@@ -95,6 +97,7 @@ func (t ThrottleSettings) With(later ThrottleSettings) ThrottleSettings {
 	over(&t.MaxCommitLatency, later.MaxCommitLatency)
 	over(&t.MaxLogGrowth, later.MaxLogGrowth)
 	over(&t.MaxArchiveQueue, later.MaxArchiveQueue)
+	over(&t.MaxChangelog, later.MaxChangelog)
 	over(&t.MaxTransactionAge, later.MaxTransactionAge)
 	over(&t.MinFreeDisk, later.MinFreeDisk)
 	over(&t.QueryMax, later.QueryMax)

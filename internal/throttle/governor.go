@@ -45,18 +45,19 @@ type Governor struct {
 	start   sync.Once
 	ended   chan struct{} // when it has reported for the last time
 
-	mu      sync.Mutex
-	spec    spec.Throttle
-	limits  spec.Throttle // the spec's, with what the operator has changed
-	phase   task.Phase
-	running int // shards at work in all workers
-	shares  int // of shards, in this one
-	read    time.Time
-	failed  error    // why the settings could not be read at the last try
-	order   []string // of the guards
-	guards  map[string]*guard
-	holds   []task.HeldTime
-	beaten  bool // the row of the small writes is there
+	mu        sync.Mutex
+	spec      spec.Throttle
+	limits    spec.Throttle // the spec's, with what the operator has changed
+	phase     task.Phase
+	running   int // shards at work in all workers
+	shares    int // of shards, in this one
+	read      time.Time
+	failed    error    // why the settings could not be read at the last try
+	order     []string // of the guards
+	guards    map[string]*guard
+	holds     []task.HeldTime
+	changelog changelog
+	beaten    bool // the row of the small writes is there
 }
 
 // New returns a Governor, which looks at nothing until a Share of it waits.
@@ -283,6 +284,9 @@ func (g *Governor) statuses() []task.GuardStatus {
 		if len(list) < mostGuards {
 			list = append(list, g.guards[id].status(now))
 		}
+	}
+	if s := g.changelog.status(g.limits.Changelog()); s != nil {
+		list = append(list, *s)
 	}
 	return list
 }

@@ -42,6 +42,9 @@ func TestGuards(t *testing.T) {
 		{"CommitsThatTakeLongHoldUntilTheyDoNot", slowCommits, true},
 		{"AnOperatorHoldsAndReleases", operatorsHold, true},
 		{"BytesFlowNoFasterThanTheirLimit", bytesLimit, true},
+		{"TooManyNotedChangesAreAppliedBeforeItGoesOn", changelogLimit, true},
+		{"TooManyNotedChangesCanStopInstead", changelogStop, true},
+		{"NotedChangesAreAppliedWhileSomethingElseHolds", drainedWhileHeld, true},
 		{"AStopEndsTheWaitAtOnce", stopWhileHeld, true},
 		{"WhatSomebodyHasToMendIsFoundBeforehand", checked, true},
 	} {

@@ -31,6 +31,7 @@ type Share struct {
 	until time.Time // when the wait for a rate ended; zero while it goes on
 	rows  float64   // that were told of, and their bytes: how wide a row is
 	bytes float64
+	drain func(ctx context.Context, full bool) error // nil when it has no part in that
 }
 
 // Close gives the part back to the others.
@@ -154,9 +155,18 @@ func (s *Share) guards(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if held == nil {
+			held = s.full()
+		}
 		s.change(last, held)
 		if last = held; held == nil {
 			return nil
+		}
+		if err := s.meanwhile(ctx, held); err != nil {
+			return err
+		}
+		if held.key == changelogKey && s.full() == nil {
+			continue // it has just been drained
 		}
 		if err := s.sleep(ctx, step); err != nil {
 			return err
