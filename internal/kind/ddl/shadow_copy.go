@@ -124,6 +124,9 @@ type copyWork struct {
 
 func (w *copyWork) do(ctx context.Context) error {
 	w.beat(0, "")
+	if w.keyed {
+		w.run.Throttle.Drains(w.meanwhile)
+	}
 	for {
 		if w.run.Stopped() {
 			return fault.New(task.Stopping, "stopped at %s", w.lease.Checkpoint)
@@ -153,6 +156,17 @@ func (w *copyWork) do(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// meanwhile drains while the throttle holds the copying.
+func (w *copyWork) meanwhile(ctx context.Context, full bool) error {
+	every := drainEvery
+	if full {
+		every = 0
+	}
+	err := w.drainNow(ctx, w.session, every)
+	w.beat(0, "")
+	return err
 }
 
 // next fixes the bounds of the next chunk, when the throttle lets it pass.

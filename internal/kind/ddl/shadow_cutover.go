@@ -209,7 +209,7 @@ func (s *shadow) drainTo(ctx context.Context, most int64) error {
 		if err != nil {
 			return err
 		}
-		p, err := s.measure(ctx)
+		p, err := s.measure(ctx, done)
 		switch {
 		case err != nil:
 			return err

@@ -55,7 +55,8 @@ func (d *DDL) forget(id string) {
 	d.sizes.Delete(id)
 }
 
-// drainNow drains when it is time and nobody else is at it.
+// drainNow drains when it is time, or at once when there is no time to lose
+// (0), and nobody else is at it.
 func (s *shadow) drainNow(ctx context.Context, session capture.Session, every time.Duration) error {
 	t := s.d.turn(s.run.Ref.ID)
 	if !t.mu.TryLock() {
@@ -63,14 +64,15 @@ func (s *shadow) drainNow(ctx context.Context, session capture.Session, every ti
 	}
 	defer t.mu.Unlock()
 	began := time.Now()
-	if began.Before(t.next) {
+	if every > 0 && began.Before(t.next) {
 		return nil
 	}
 	defer func() { t.next = time.Now().Add(max(every, drainShare*time.Since(began))) }()
-	if _, err := s.sweep(ctx, session); err != nil {
+	done, err := s.sweep(ctx, session)
+	if err != nil {
 		return err
 	}
-	_, err := s.measure(ctx)
+	_, err = s.measure(ctx, done)
 	return err
 }
 
@@ -94,8 +96,9 @@ func (s *shadow) mayDrain(context.Context, int64) error {
 	return nil
 }
 
-// measure notes how much waits in the changelog.
-func (s *shadow) measure(ctx context.Context) (engine.Pending, error) {
+// measure notes how much waits in the changelog after a draining; when that is
+// too much, the throttle says so.
+func (s *shadow) measure(ctx context.Context, done capture.Drained) (engine.Pending, error) {
 	p, err := s.db.Pending(ctx, s.r.Capture)
 	if err != nil {
 		return p, err
@@ -107,7 +110,7 @@ func (s *shadow) measure(ctx context.Context) (engine.Pending, error) {
 	if !p.Oldest.IsZero() {
 		t.changelog.Oldest = &p.Oldest
 	}
-	return p, nil
+	return p, s.run.Throttle.Noted(p.Rows, done.Entries)
 }
 
 // catchUp drains until few changes are left.
@@ -118,10 +121,11 @@ func (s *shadow) catchUp(ctx context.Context) error {
 	}
 	defer session.Destroy()
 	for {
-		if _, err := s.sweep(ctx, session); err != nil {
+		done, err := s.sweep(ctx, session)
+		if err != nil {
 			return err
 		}
-		p, err := s.measure(ctx)
+		p, err := s.measure(ctx, done)
 		if err != nil || p.Rows <= few {
 			return err
 		}
