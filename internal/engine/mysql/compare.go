@@ -19,13 +19,15 @@ type comparison struct {
 	r    *engine.Reshaping
 	part engine.Part
 	but  []engine.Key
+	// mariadb is the flavor.
+	mariadb bool
 }
 
 // Compare compares a part of the table with the shadow, value by value. It is
 // two statements, in each of which a table is named once and by its own name.
 func (s *Server) Compare(ctx context.Context, q engine.Querier, r *engine.Reshaping, part engine.Part, but []engine.Key) (engine.Compared, error) {
 	var found engine.Compared
-	c := comparison{r: r, part: part, but: but}
+	c := comparison{r: r, part: part, but: but, mariadb: s.known() == mariadbFlavor}
 	query, err := c.wrongQuery()
 	if err != nil {
 		return found, err
@@ -126,14 +128,30 @@ func (c comparison) differs() string {
 	into := QuoteName(c.r.Forward.Into.Name)
 	parts := []string{into + "." + Quote(c.r.Forward.Key[0]) + " IS NOT NULL"}
 	for i, a := range c.r.Forward.Columns {
-		parts = append(parts, same(c.r.Forward.Into.Column(a.Column).Type, fmt.Sprintf("s.e%d", i), into+"."+Quote(a.Column)))
+		parts = append(parts, c.same(c.r.Forward.Into.Column(a.Column).Type, fmt.Sprintf("s.e%d", i), into+"."+Quote(a.Column)))
 	}
 	return "NOT (" + strings.Join(parts, " AND ") + ")"
 }
 
+// same writes that two values are the same, byte for byte. MySQL compares by a
+// collation that says so in half the time that a conversion to bytes takes.
+func (c comparison) same(t engine.Type, a, b string) string {
+	switch {
+	case !c.mariadb && t.Charset == "utf8mb4":
+		return a + " <=> " + b + " COLLATE utf8mb4_0900_bin"
+	case geometries[t.Base]:
+		return "HEX(" + a + ") <=> HEX(" + b + ")"
+	}
+	return same(t, a, b)
+}
+
+// geometries are the types of shapes.
+var geometries = map[string]bool{"geometry": true, "point": true, "linestring": true, "polygon": true, "multipoint": true, "multilinestring": true,
+	"multipolygon": true, "geomcollection": true, "geometrycollection": true}
+
 // Disagreements lists rows of a part that differ, and then copies of no row.
 func (s *Server) Disagreements(ctx context.Context, q engine.Querier, r *engine.Reshaping, part engine.Part, but []engine.Key, limit int) ([]engine.Disagreement, error) {
-	c := comparison{r: r, part: part, but: but}
+	c := comparison{r: r, part: part, but: but, mariadb: s.known() == mariadbFlavor}
 	found, err := c.listWrong(ctx, q, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list the rows of %s that differ from %s: %w", r.Table.Name, r.Shadow, err)
@@ -163,7 +181,7 @@ func (c comparison) listWrong(ctx context.Context, q engine.Querier, limit int) 
 	for i, a := range p.Columns {
 		t := p.Into.Column(a.Column).Type
 		want, have := fmt.Sprintf("s.e%d", i), into+"."+Quote(a.Column)
-		list = append(list, same(t, want, have), shown(t, want), shown(t, have))
+		list = append(list, c.same(t, want, have), shown(t, want), shown(t, have))
 	}
 	query := fmt.Sprintf("SELECT %s FROM %s WHERE %s LIMIT %d", strings.Join(list, ", "), c.joined(c.wanted(), condition), c.differs(), limit)
 	rows, err := q.Query(ctx, query)
@@ -236,9 +254,11 @@ func (c comparison) listExtra(ctx context.Context, q engine.Querier, limit int) 
 
 // shown writes a value as text.
 func shown(t engine.Type, expr string) string {
+	if geometries[t.Base] {
+		return "CONCAT('0x', LOWER(HEX(" + expr + ")))"
+	}
 	switch t.Base {
-	case "binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "geometry", "point", "linestring", "polygon",
-		"multipoint", "multilinestring", "multipolygon", "geomcollection", "geometrycollection", "vector":
+	case "binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "vector":
 		return "CONCAT('0x', LOWER(HEX(" + expr + ")))"
 	case "bit":
 		return "CAST(CAST(" + expr + " AS UNSIGNED) AS CHAR)"
