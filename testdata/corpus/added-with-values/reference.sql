@@ -1,0 +1,2 @@
+ALTER TABLE t ADD COLUMN cents bigint;
+UPDATE t SET cents = amount * 100;

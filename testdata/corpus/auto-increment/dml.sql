@@ -1,0 +1,3 @@
+INSERT INTO t (amount) VALUES (:round);
+
+DELETE FROM t WHERE id > 400;

@@ -1,0 +1,2 @@
+SET sql_mode = '';
+ALTER TABLE t MODIFY amount bigint;

@@ -1,0 +1,1 @@
+INSERT INTO t (id, name, amount) VALUES (:round, 'x', 1);

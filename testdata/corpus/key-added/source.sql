@@ -1,0 +1,3 @@
+-- The primary key is new; until now there was a unique one.
+CREATE TABLE t (code varchar(20) NOT NULL, no int NOT NULL, amount int, CONSTRAINT t_code UNIQUE (code));
+INSERT INTO t WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) SELECT concat('c', i), i, i FROM n;

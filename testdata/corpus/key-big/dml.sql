@@ -1,0 +1,3 @@
+UPDATE t SET amount = amount + 1 WHERE id > 9223372036854775000;
+
+UPDATE t SET amount = amount + 1 WHERE id < -9223372036854775000;

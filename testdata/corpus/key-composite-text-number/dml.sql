@@ -1,0 +1,1 @@
+UPDATE t SET no = -no WHERE amount % 30 = :round % 30;

@@ -1,0 +1,4 @@
+-- Keys at the end of unsigned bigint.
+CREATE TABLE t (id bigint unsigned PRIMARY KEY, amount int);
+INSERT INTO t WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) SELECT 18446744073709551615 - i * i, i FROM n;
+INSERT INTO t VALUES (18446744073709551615, 0), (0, 0);

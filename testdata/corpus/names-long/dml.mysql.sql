@@ -1,0 +1,1 @@
+UPDATE tttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt SET cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc = :round WHERE iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii = 1 + :round % 300;

@@ -1,0 +1,1 @@
+UPDATE ttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt SET ccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc = :round WHERE iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii = 1 + :round % 300;

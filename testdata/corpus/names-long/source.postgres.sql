@@ -1,0 +1,4 @@
+-- Names as long as they can be, so that there is no room for what is made of them.
+CREATE TABLE ttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt (iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii int PRIMARY KEY, ccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc int, dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd1 int CONSTRAINT kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkku UNIQUE);
+CREATE INDEX kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk ON ttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt (ccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc);
+INSERT INTO ttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt SELECT i, i % 7, i FROM generate_series(1, 300) i;

@@ -1,0 +1,2 @@
+CREATE PUBLICATION corpus_one FOR TABLE t (id, name) WHERE (id > 5);
+CREATE PUBLICATION corpus_all FOR ALL TABLES;

@@ -1,0 +1,4 @@
+-- Triggers of the application would be lost.
+CREATE TABLE t (id int PRIMARY KEY, name varchar(40) NOT NULL, amount int);
+INSERT INTO t WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400) SELECT i, concat('name ', i), i * 10 FROM n;
+CREATE TRIGGER mine BEFORE INSERT ON t FOR EACH ROW SET NEW.amount = 1;
