@@ -27,7 +27,11 @@ type comparison struct {
 // two statements, in each of which a table is named once and by its own name.
 func (s *Server) Compare(ctx context.Context, q engine.Querier, r *engine.Reshaping, part engine.Part, but []engine.Key) (engine.Compared, error) {
 	var found engine.Compared
-	c := comparison{r: r, part: part, but: but, mariadb: s.known() == mariadbFlavor}
+	flavor, _, err := s.learn(ctx)
+	if err != nil {
+		return found, err
+	}
+	c := comparison{r: r, part: part, but: but, mariadb: flavor == mariadbFlavor}
 	query, err := c.wrongQuery()
 	if err != nil {
 		return found, err
@@ -151,7 +155,11 @@ var geometries = map[string]bool{"geometry": true, "point": true, "linestring": 
 
 // Disagreements lists rows of a part that differ, and then copies of no row.
 func (s *Server) Disagreements(ctx context.Context, q engine.Querier, r *engine.Reshaping, part engine.Part, but []engine.Key, limit int) ([]engine.Disagreement, error) {
-	c := comparison{r: r, part: part, but: but, mariadb: s.known() == mariadbFlavor}
+	flavor, _, err := s.learn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := comparison{r: r, part: part, but: but, mariadb: flavor == mariadbFlavor}
 	found, err := c.listWrong(ctx, q, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list the rows of %s that differ from %s: %w", r.Table.Name, r.Shadow, err)

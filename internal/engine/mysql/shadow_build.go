@@ -30,13 +30,17 @@ func (s *Server) BuildShadow(ctx context.Context, r *engine.Reshaping, b engine.
 	if !missing {
 		return nil
 	}
+	flavor, _, err := s.learn(ctx)
+	if err != nil {
+		return err
+	}
 	conn, err := s.Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Destroy() // its settings are not those of the pool's other sessions
 	settings := s.Impatient(buildLock, buildLock)
-	if s.known() == mysqlFlavor {
+	if flavor == mysqlFlavor {
 		settings = append(settings, fmt.Sprintf("SET SESSION innodb_ddl_buffer_size = %d", buildMemory))
 	}
 	for _, statement := range append(settings, b.SQL) {
