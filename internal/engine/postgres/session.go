@@ -87,9 +87,9 @@ func (s *Server) Acquire(ctx context.Context) (*Conn, error) {
 		return nil, err
 	}
 	c := &Conn{statements: statements{conn}, conn: conn}
-	err = conn.QueryRow(ctx, `SELECT `+sessionID+`,
+	err = conn.QueryRow(ctx, `SELECT `+sessionID+`, set_config('default_transaction_isolation', 'read committed', false),
 		CASE WHEN (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN set_config('lc_messages', 'C', false) END
-		FROM pg_stat_activity a WHERE a.pid = pg_backend_pid()`).Scan(&c.session, nil)
+		FROM pg_stat_activity a WHERE a.pid = pg_backend_pid()`).Scan(&c.session, nil, nil)
 	if err != nil {
 		c.Destroy()
 		return nil, err
@@ -100,8 +100,9 @@ func (s *Server) Acquire(ctx context.Context) (*Conn, error) {
 // Session names the session, for KillSession.
 func (c *Conn) Session() string { return c.session }
 
-// Begin starts a transaction, READ COMMITTED whatever the database's default.
-func (c *Conn) Begin(ctx context.Context) (*Tx, error) { return begin(ctx, c.conn, func() {}) }
+// Begin starts a transaction, READ COMMITTED whatever the database's default,
+// unless the session has been made steady.
+func (c *Conn) Begin(ctx context.Context) (*Tx, error) { return begin(ctx, c.conn, "", func() {}) }
 
 // Release gives the session back. One that is broken or still in a
 // transaction is closed instead.
@@ -126,7 +127,7 @@ func (s *Server) begin(ctx context.Context) (*Tx, error) {
 	if err != nil {
 		return nil, err
 	}
-	tx, err := begin(ctx, conn, conn.Release)
+	tx, err := begin(ctx, conn, pgx.ReadCommitted, conn.Release)
 	if err != nil {
 		conn.Release()
 		return nil, err
@@ -143,8 +144,8 @@ type Tx struct {
 
 var _ engine.Tx = (*Tx)(nil)
 
-func begin(ctx context.Context, conn *pgxpool.Conn, release func()) (*Tx, error) {
-	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+func begin(ctx context.Context, conn *pgxpool.Conn, level pgx.TxIsoLevel, release func()) (*Tx, error) {
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: level})
 	if err != nil {
 		return nil, err
 	}
