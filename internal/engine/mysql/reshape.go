@@ -14,23 +14,24 @@ import (
 // Reshape plans an online copy of a table: the ALTER is tried on an empty clone,
 // in the connection's database, which is dropped again.
 func (s *Server) Reshape(ctx context.Context, want *engine.Reshape) (*engine.Reshaping, error) {
-	p := &reshapePlan{server: s, want: want, table: want.Table}
+	p := &reshapePlan{server: s, want: want, table: want.Table, values: map[string]conversion{}}
 	p.out = &engine.Reshaping{Table: want.Table, Shadow: Beside(want.Table.Name, shadowSuffix), Old: Beside(want.Table.Name, oldSuffix), Capture: s.CaptureOf(want.Table)}
 	if err := p.read(); err != nil {
 		return nil, err
 	}
-	if err := s.mayAlter(ctx, p.table); err != nil {
+	if err := p.refuse(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.withClone(ctx, want.Table, p.try); err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context) error{p.follow, p.project, p.reverse} {
+	for _, step := range []func(context.Context) error{p.follow, p.viewed, p.project, p.reverse} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
 	}
 	p.statements()
+	p.out.Tests = p.tests()
 	return p.out, nil
 }
 
@@ -45,7 +46,9 @@ type reshapePlan struct {
 	listing string        // its CREATE TABLE
 	// from are the old columns of which those of the new form get their values.
 	from map[string]string
-	out  *engine.Reshaping
+	// values are what columns of the new form get, those with a default left out.
+	values map[string]conversion
+	out    *engine.Reshaping
 }
 
 func (p *reshapePlan) fault(format string, args ...any) error {
@@ -88,7 +91,7 @@ func (p *reshapePlan) try(ctx context.Context, c *clone) (err error) {
 	if p.before, err = p.server.Table(ctx, c.name); err != nil {
 		return err
 	}
-	_, err = c.conn.ExecContext(ctx, "ALTER TABLE "+QuoteName(c.name)+" "+p.want.Alter)
+	_, err = c.conn.ExecContext(ctx, "ALTER TABLE "+QuoteName(c.name)+" "+p.alterFor(c.name))
 	switch class, _ := Classify(err); {
 	case number(err) != 0 && class != task.Busy:
 		return p.fault("alter: the server refuses %q: %w", p.want.Alter, err)
@@ -109,10 +112,35 @@ func (p *reshapePlan) try(ctx context.Context, c *clone) (err error) {
 	return nil
 }
 
+// alterFor is the ALTER for a copy of the table of that name: on MySQL its checks
+// have names of the server's, by the order of the originals.
+func (p *reshapePlan) alterFor(name engine.Name) string {
+	if p.server.known() != mysqlFlavor {
+		return p.want.Alter
+	}
+	text := p.want.Alter
+	for _, a := range slices.Backward(p.actions) {
+		if len(a) < 3 || !begins(a, "DROP", "CHECK") && !begins(a, "DROP", "CONSTRAINT") && !begins(a, "ALTER", "CHECK") {
+			continue
+		}
+		old := slices.IndexFunc(p.table.Checks, func(c engine.Check) bool { return strings.EqualFold(c.Name, a[2].Text) })
+		if old < 0 {
+			continue
+		}
+		for _, c := range p.before.Checks {
+			if _, number, found := strings.Cut(c.Name, "_chk_"); found && c.Expression == p.table.Checks[old].Expression {
+				text = text[:a[2].Start] + Quote(name.Table+"_chk_"+number) + text[a[2].End:]
+				break
+			}
+		}
+	}
+	return text
+}
+
 // statements writes how the shadow is made, and what is built afterwards.
 func (p *reshapePlan) statements() {
 	name := QuoteName(p.out.Shadow)
-	p.out.Create = []string{"CREATE TABLE " + name + " LIKE " + QuoteName(p.table.Name), "ALTER TABLE " + name + " " + p.want.Alter}
+	p.out.Create = []string{"CREATE TABLE " + name + " LIKE " + QuoteName(p.table.Name), "ALTER TABLE " + name + " " + p.alterFor(p.out.Shadow)}
 	if p.want.Inline {
 		return
 	}

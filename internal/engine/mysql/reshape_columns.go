@@ -2,6 +2,9 @@ package mysql
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
 	"strings"
 
 	"godwit/internal/document"
@@ -131,29 +134,119 @@ func names(t *engine.Table) []string {
 
 // project finds the value of each column of the new form.
 func (p *reshapePlan) project(ctx context.Context) error {
-	f := &engine.Projection{Into: p.out.Made}
 	for name := range p.want.Columns {
-		if p.out.Made.Column(name) == nil {
+		c := p.out.Made.Column(name)
+		switch {
+		case c == nil:
 			return p.fault("columns: there is no column %s in the new form; %s", name, document.Suggest(name, names(p.out.Made)))
+		case c.Generated != "":
+			return p.fault("columns: %s is a generated column, whose values are the server's", name)
 		}
 	}
+	f := &engine.Projection{Into: p.out.Made}
 	for i := range p.out.Made.Columns {
 		c := &p.out.Made.Columns[i]
-		expr, given := p.want.Columns[c.Name]
-		old := p.from[c.Name]
-		switch {
-		case c.Generated != "":
-		case given:
-			f.Columns = append(f.Columns, engine.Assignment{Column: c.Name, Expr: expr})
-		case old != "":
-			f.Columns = append(f.Columns, engine.Assignment{Column: c.Name, Expr: Quote(old)})
+		value, err := p.value(ctx, c)
+		if err != nil {
+			return err
+		}
+		if value != nil {
+			p.values[c.Name] = *value
+			f.Columns = append(f.Columns, engine.Assignment{Column: c.Name, Expr: value.guarded()})
 		}
 	}
 	for _, k := range p.table.Key {
-		f.Key = append(f.Key, p.to(k))
+		name, err := p.keyColumn(k)
+		if err != nil {
+			return err
+		}
+		f.Key = append(f.Key, name)
 	}
 	p.out.Forward = f
 	return nil
+}
+
+// value is what a column of the new form gets; nil when that is its default.
+func (p *reshapePlan) value(ctx context.Context, c *engine.Column) (*conversion, error) {
+	expr, given := p.want.Columns[c.Name]
+	old := p.from[c.Name]
+	switch {
+	case c.Generated != "":
+		return nil, nil
+	case given:
+		fits, err := p.expression(ctx, c, expr)
+		return &conversion{expr: fits}, err
+	case old != "":
+		from := p.table.Column(old)
+		value, known := convert(from.Type, c.Type, Quote(old))
+		if !known {
+			return nil, p.fault("column %s becomes a %s from a %s, which can be done in more than one way%s: say how, with `columns: {%s: …}`", c.Name, c.Type.Full, from.Type.Full, zoned(from.Type, c.Type), c.Name)
+		}
+		return &value, nil
+	case c.Default == nil && !c.Nullable && !c.Identity:
+		return nil, p.fault("column %s is new, must not be NULL and has no default: say what its values are, with `columns: {%s: …}`", c.Name, c.Name)
+	}
+	return nil, nil
+}
+
+// zoned adds why times are not converted.
+func zoned(from, to engine.Type) string {
+	if from.Base == "timestamp" || to.Base == "timestamp" {
+		return ", by the time zone of whoever asks"
+	}
+	return ""
+}
+
+// expression tries an expression of the user's, and makes it one of the column's type.
+func (p *reshapePlan) expression(ctx context.Context, c *engine.Column, expr string) (string, error) {
+	what := "columns: " + c.Name
+	repeated := engine.Rewrite{Set: []engine.Assignment{{Column: c.Name, Expr: expr}}}
+	if !repeated.Repeatable(engine.MySQLDialect) {
+		return "", p.fault("%s: %q has to depend on the row's own values alone, since it is evaluated again when rows are compared: use columns, literals, operators and functions of these", what, expr)
+	}
+	from := " FROM " + QuoteName(p.table.Name) + " WHERE FALSE"
+	if err := collect(ctx, p.server.db, func(*sql.Rows) error { return nil }, "SELECT 1"+from+" AND "+alone(expr)+" IS NULL"); err != nil {
+		return "", refusal(err, p.table.Name, what, expr)
+	}
+	rows, err := p.server.db.QueryContext(ctx, "SELECT "+closed(expr)+" AS value"+from)
+	if err != nil {
+		return "", refusal(err, p.table.Name, what, expr)
+	}
+	types, err := rows.ColumnTypes()
+	if err := errors.Join(err, rows.Close()); err != nil {
+		return "", err
+	}
+	fits := fitted(c.Type, types[0].DatabaseTypeName(), expr)
+	if err := collect(ctx, p.server.db, func(*sql.Rows) error { return nil }, "SELECT "+closed(fits)+from); err != nil {
+		return "", refusal(err, p.table.Name, what, expr)
+	}
+	return fits, nil
+}
+
+// keyColumn is the column of the new form that has an old column of the key, by
+// which rows are found again.
+func (p *reshapePlan) keyColumn(old string) (string, error) {
+	name := p.to(old)
+	if name == "" {
+		return "", p.fault("column %s is in the key that rows are found by, and cannot be dropped", old)
+	}
+	if _, given := p.want.Columns[name]; given {
+		return "", p.fault("columns: %s is in the key that rows are found by, and has to keep its values", name)
+	}
+	from, to := p.table.Column(old).Type, p.out.Made.Column(name).Type
+	if p.out.Made.Column(name).Generated != "" {
+		return "", p.fault("column %s is in the key that rows are found by, and has to keep its values", name)
+	}
+	if !alike(from, to) {
+		return "", p.fault("column %s of the key becomes a %s from a %s: rows could not be found again by it", name, to.Full, from.Full)
+	}
+	return name, nil
+}
+
+// alike reports whether values of both types are compared in the same way.
+func alike(a, b engine.Type) bool {
+	number := func(t engine.Type) bool { return family(t) == "int" || t.Base == "decimal" }
+	return family(a) == family(b) || number(a) && number(b)
 }
 
 // to is what an old column is called in the new form; empty when it is gone.
@@ -177,17 +270,51 @@ func (p *reshapePlan) reverse(context.Context) error {
 	}
 	into := *p.table
 	into.Name = p.out.Old
-	p.out.Back = p.server.CaptureOf(p.out.Made)
 	r := &engine.Projection{Into: &into}
 	for i := range into.Columns {
 		c := &into.Columns[i]
-		if name := p.to(c.Name); name != "" && c.Generated == "" && p.out.Made.Column(name).Generated == "" {
-			r.Columns = append(r.Columns, engine.Assignment{Column: c.Name, Expr: Quote(name)})
+		if c.Generated != "" {
+			continue
 		}
+		if value, known := p.taken(c); known {
+			r.Columns = append(r.Columns, engine.Assignment{Column: c.Name, Expr: value.guarded()})
+			if len(value.broken) > 0 {
+				p.out.Notes = append(p.out.Notes, fmt.Sprintf("a value of %s that the old column has no place for, written after the cut-over, stands in the way of a rollback", c.Name))
+			}
+			continue
+		}
+		if !c.Nullable && c.Default == nil && !c.Identity {
+			p.out.OneWay = fmt.Sprintf("nothing of the new form gives column %s, which must not be NULL and has no default: rows inserted after the cut-over could not be taken back", c.Name)
+			return nil
+		}
+		r.Kept = append(r.Kept, c.Name)
+		p.out.Notes = append(p.out.Notes, fmt.Sprintf("nothing of the new form gives column %s: after a rollback, rows have the value of it that they had at the cut-over, and new rows its default", c.Name))
 	}
 	for _, k := range p.out.Made.Key {
-		r.Key = append(r.Key, p.from[k])
+		old := p.from[k]
+		if old == "" || !alike(p.out.Made.Column(k).Type, p.table.Column(old).Type) {
+			p.out.OneWay = fmt.Sprintf("column %s of the new key is not in the old form as it is in the new one", k)
+			return nil
+		}
+		r.Key = append(r.Key, old)
 	}
-	p.out.Reverse = r
+	if len(r.Kept) > 0 && r.KeyTable().KeyName == "" {
+		p.out.OneWay = "rows of the old form are not found by the new key"
+		return nil
+	}
+	p.out.Reverse, p.out.Back = r, p.server.CaptureOf(p.out.Made)
 	return nil
+}
+
+// taken is the value of an old column out of the new form; false when that does
+// not have it.
+func (p *reshapePlan) taken(c *engine.Column) (conversion, bool) {
+	name := p.to(c.Name)
+	if name == "" {
+		return conversion{}, false
+	}
+	if _, given := p.want.Columns[name]; given {
+		return conversion{}, false
+	}
+	return convert(p.out.Made.Column(name).Type, c.Type, Quote(name))
 }

@@ -110,7 +110,7 @@ func live(r *engine.Reshaping) *engine.Reshaping {
 	return &engine.Reshaping{Table: &table, Made: &old, Shadow: r.Old, Old: r.Shadow, Capture: &back, Forward: r.Reverse}
 }
 
-// same requires that every row has its copy.
+// sameCopy requires that every row has its copy.
 func (s *testServer) sameCopy(t testing.TB, r *engine.Reshaping, rows int64) {
 	t.Helper()
 	found, err := s.Compare(t.Context(), s.Server, r, engine.Part{}, nil)
