@@ -35,6 +35,11 @@ func (d *Drainer) remember(keys, held []engine.Key) {
 	}
 }
 
+// Held is how many rows are held back, because of a value that another row of
+// the copy still has: another sweep will write them, or find out that it has it
+// in truth.
+func (d *Drainer) Held() int { return len(d.held) }
+
 // judge looks at rows that are held back again and again, while the door is
 // held. When what is in the way has no entry, the copy has it as the table has
 // it: then both rows really have the same value. The door keeps others from

@@ -204,8 +204,9 @@ func (s *shadow) drainTo(ctx context.Context, most int64) error {
 		return err
 	}
 	defer session.Destroy()
+	d := s.drainer(session)
 	for try := 1; ; try++ {
-		done, err := s.sweep(ctx, session)
+		done, err := d.Sweep(ctx)
 		if err != nil {
 			return err
 		}
@@ -213,6 +214,7 @@ func (s *shadow) drainTo(ctx context.Context, most int64) error {
 		switch {
 		case err != nil:
 			return err
+		case d.Held() > 0 && try < mostSweeps:
 		case p.Rows <= few, done.Entries <= few && p.Rows <= most:
 			return nil
 		case try >= mostSweeps && p.Rows <= most:

@@ -68,7 +68,7 @@ func (s *shadow) drainNow(ctx context.Context, session capture.Session, every ti
 		return nil
 	}
 	defer func() { t.next = time.Now().Add(max(every, drainShare*time.Since(began))) }()
-	done, err := s.sweep(ctx, session)
+	done, err := s.drainer(session).Sweep(ctx)
 	if err != nil {
 		return err
 	}
@@ -76,14 +76,14 @@ func (s *shadow) drainNow(ctx context.Context, session capture.Session, every ti
 	return err
 }
 
-// sweep drains, once, what is noted of rows that are copied.
-func (s *shadow) sweep(ctx context.Context, session capture.Session) (capture.Drained, error) {
+// drainer drains what is noted of rows that are copied.
+func (s *shadow) drainer(session capture.Session) *capture.Drainer {
 	d := capture.NewDrainer(s.db, s.r.Capture, session, s.sink(true), func(ctx context.Context) (capture.Coverage, error) {
 		copies, _, err := s.shards(ctx)
 		return capture.Covered(copies), err
 	})
 	d.Wait = s.mayDrain
-	return d.Sweep(ctx)
+	return d
 }
 
 // mayDrain lets draining go on: what the application changes is never held
@@ -113,20 +113,22 @@ func (s *shadow) measure(ctx context.Context, done capture.Drained) (engine.Pend
 	return p, s.run.Throttle.Noted(p.Rows, done.Entries)
 }
 
-// catchUp drains until few changes are left.
+// catchUp drains until few changes are left, and no row is held back by
+// another one that has the same unique value: one that has it in truth is found
+// out here.
 func (s *shadow) catchUp(ctx context.Context) error {
 	session, err := s.session(ctx, s.db.Impatient(rowLock, tableLock))
 	if err != nil {
 		return err
 	}
 	defer session.Destroy()
-	for {
-		done, err := s.sweep(ctx, session)
+	for d := s.drainer(session); ; {
+		done, err := d.Sweep(ctx)
 		if err != nil {
 			return err
 		}
 		p, err := s.measure(ctx, done)
-		if err != nil || p.Rows <= few {
+		if err != nil || p.Rows <= few && d.Held() == 0 {
 			return err
 		}
 		s.run.Beat(task.Heartbeat{Phase: task.Transform, Table: s.it.name(), Changelog: s.d.pending(s.run.Ref.ID), WaitingFor: "the changelog to be drained"})
@@ -168,7 +170,7 @@ func (s *shadow) follow(ctx context.Context) error {
 	d.Wait = s.mayDrain
 	for {
 		done, err := d.Sweep(ctx)
-		if err != nil || done.Entries <= few {
+		if err != nil || done.Entries <= few && d.Held() == 0 {
 			return err
 		}
 	}
