@@ -34,17 +34,17 @@ func TestAChangeOfTheCatalogAloneIsMadeAsItIsAsked(t *testing.T) {
 	})
 }
 
-func TestWhatCopiesTheTableOrLocksItIsRefusedAndExplained(t *testing.T) {
+func TestWhatCopiesTheTableOrLocksItIsNotDirectAndThatIsExplained(t *testing.T) {
 	everywhere(t, func(t *testing.T, r *rig) {
 		r.orders()
 		before := r.shape()
 		for _, c := range []struct{ postgres, mysql, want string }{
-			{"ALTER customer TYPE int", "MODIFY customer int", "copy of the table is not supported by this version yet"},
+			{"ALTER customer TYPE int", "MODIFY customer int", "`strategy: auto` makes an online copy of the table instead"},
 			{"ADD COLUMN n bigserial", "ADD COLUMN n int AUTO_INCREMENT UNIQUE", "cannot be altered directly"},
 			{"ADD COLUMN r uuid DEFAULT gen_random_uuid(), DROP note", "MODIFY note varchar(20) CHARACTER SET latin1", "cannot be altered directly"},
 			{"ADD COLUMN c int CHECK (c > 0)", "ADD CONSTRAINT positive CHECK (price > 0)", "cannot be altered directly"},
 		} {
-			j := r.job("refused", r.pick(c.postgres, c.mysql), "")
+			j := r.job("refused", r.pick(c.postgres, c.mysql), "strategy: direct\n")
 			_, err := j.preflight()
 			require.ErrorContains(t, err, c.want)
 			require.Equal(t, task.Config, fault.Of(err).Class, err.Error())

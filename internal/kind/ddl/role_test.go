@@ -83,7 +83,7 @@ func TestAPartitionedTableIsChangedWhereThatLocksNobodyOutForLong(t *testing.T) 
 			"CREATE TABLE public.orders_1 PARTITION OF public.orders FOR VALUES FROM ('2026-01-01') TO ('2026-02-01')",
 			"CREATE TABLE public.orders_2 PARTITION OF public.orders FOR VALUES FROM ('2026-02-01') TO ('2026-03-01')",
 			"INSERT INTO public.orders SELECT n, '2026-01-01'::date + n, n FROM generate_series(1, 50) n")
-		_, err := r.job("refused", "ADD UNIQUE (customer, day)", "").preflight()
+		_, err := r.job("refused", "ADD UNIQUE (customer, day)", "strategy: direct\n").preflight()
 		require.ErrorContains(t, err, "cannot be built beside the writers of a partitioned table")
 		j := r.job("parts", "ALTER customer SET NOT NULL, ADD COLUMN region text, ADD CHECK (customer > 0)", "")
 		require.NoError(t, j.prepare())

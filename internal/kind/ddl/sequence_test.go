@@ -144,7 +144,7 @@ func TestWhatDependsOnTheSameAlterIsRefused(t *testing.T) {
 			{"RENAME note TO remark, ADD COLUMN a int", "the server refuses"},
 			{"SET TABLESPACE pg_default", "copies the table"},
 		} {
-			_, err := r.job("refused", c.alter, "").preflight()
+			_, err := r.job("refused", c.alter, "strategy: direct\n").preflight()
 			require.ErrorContains(t, err, c.want, c.alter)
 			require.Equal(t, task.Config, fault.Of(err).Class, err.Error())
 		}
