@@ -1,0 +1,431 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"godwit/internal/engine"
+	"godwit/internal/task"
+)
+
+// refuseAttached refuses what hangs on the table and would be lost.
+func (p *reshapePlan) refuseAttached() error {
+	h := p.hangs
+	for _, k := range slices.Concat(h.outgoing, h.incoming) {
+		if !k.may {
+			h.refusals = append(h.refusals, fmt.Sprintf("foreign key %s between %s and %s, of which this user may not lock or alter the other table", k.name, k.table, k.ref))
+		}
+	}
+	if len(h.refusals) > 0 {
+		return p.fault("an online copy of %s cannot take over %s: drop that, or alter the table directly", p.table.Name, strings.Join(h.refusals, "; "))
+	}
+	p.out.Notes = append(p.out.Notes, h.notes...)
+	return nil
+}
+
+// tryAttached tries on the clone what hangs on the table: whether it fits the
+// new form.
+func (p *reshapePlan) tryAttached(ctx context.Context, c *clone) error {
+	h := p.hangs
+	path, err := ask[string](ctx, c.tx, "SELECT current_setting('search_path')")
+	if err != nil {
+		return err
+	}
+	if _, err := c.tx.Exec(ctx, "SELECT set_config('search_path', $1, true)", Quote(p.table.Name.Schema)); err != nil {
+		return err
+	}
+	for _, x := range slices.Concat(h.triggers, h.once, h.publications) {
+		if x.tried == "" {
+			continue
+		}
+		if err := p.tryOne(ctx, c, x.name, strings.ReplaceAll(x.tried, tableMark, QuoteName(c.name)), ""); err != nil {
+			return err
+		}
+	}
+	for _, v := range h.views {
+		if err := p.tryOne(ctx, c, v.name, "CREATE TEMPORARY VIEW godwit_view AS "+v.tried, strings.TrimPrefix(v.name, "view ")); err != nil {
+			return err
+		}
+	}
+	var kept []oldStatistics
+	for _, x := range h.statistics {
+		if p.tryOne(ctx, c, "statistics "+x.name, x.create("godwit_statistics", QuoteName(c.name)), "") == nil {
+			kept = append(kept, x)
+		} else {
+			p.out.Notes = append(p.out.Notes, "the extended statistics "+x.name+" are about columns that change, and go")
+		}
+	}
+	h.statistics = kept
+	if _, err := c.tx.Exec(ctx, "SELECT set_config('search_path', $1, true)", path); err != nil {
+		return err
+	}
+	return p.tryReferences(ctx, c)
+}
+
+// tryOne tries one thing, and takes it back. A view must have the columns that
+// it has.
+func (p *reshapePlan) tryOne(ctx context.Context, c *clone, name, statement, view string) error {
+	if _, err := c.tx.Exec(ctx, "SAVEPOINT attached"); err != nil {
+		return err
+	}
+	_, refusal := c.tx.Exec(ctx, statement)
+	same := true
+	if refusal == nil && view != "" {
+		var err error
+		same, err = ask[bool](ctx, c.tx, `SELECT NOT EXISTS (SELECT FROM (SELECT attnum, attname, atttypid, atttypmod, attcollation FROM pg_attribute WHERE attrelid = 'pg_temp.godwit_view'::regclass AND attnum > 0) a
+			FULL JOIN (SELECT attnum, attname, atttypid, atttypmod, attcollation FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0) b USING (attnum)
+			WHERE (a.attname, a.atttypid, a.atttypmod, a.attcollation) IS DISTINCT FROM (b.attname, b.atttypid, b.atttypmod, b.attcollation))`, view)
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := c.tx.Exec(ctx, "ROLLBACK TO SAVEPOINT attached"); err != nil {
+		return err
+	}
+	switch class, known := Classify(refusal); {
+	case refusal != nil && known && (class == task.Config || class == task.Data):
+		return p.fault("%s of %s does not fit what the ALTER makes of it: change or drop that first: %w", name, p.table.Name, refusal)
+	case refusal != nil:
+		return refusal
+	case !same:
+		return p.fault("%s has columns of %s whose type or collation would change, and a view's cannot: drop it first, and make it anew afterwards", name, p.table.Name)
+	}
+	return nil
+}
+
+// tryReferences makes sure that foreign keys can refer to the new form, and that
+// those of the table itself go on to compare.
+func (p *reshapePlan) tryReferences(ctx context.Context, c *clone) error {
+	compare := func(k foreignKey, columns []string, other engine.Name, others []string) error {
+		on := make([]string, len(columns))
+		for i := range columns {
+			on[i] = "a." + Quote(columns[i]) + " = b." + Quote(others[i])
+		}
+		return p.tryOne(ctx, c, "foreign key "+k.name, "SELECT FROM "+QuoteName(c.name)+" a, "+QuoteName(other)+" b WHERE FALSE AND "+strings.Join(on, " AND "), "")
+	}
+	for _, k := range p.hangs.incoming {
+		columns, found := p.become(k.refColumns)
+		if !found || !p.isUnique(columns) {
+			return p.fault("foreign key %s of %s refers to (%s) of %s, which would no longer be unique: drop it first", k.name, k.table, strings.Join(k.refColumns, ", "), p.table.Name)
+		}
+		if err := compare(k, columns, k.table, k.columns); err != nil {
+			return err
+		}
+	}
+	for _, k := range p.hangs.outgoing {
+		if slices.Contains(p.goneKeys, k.name) {
+			continue
+		}
+		columns, found := p.become(k.columns)
+		switch {
+		case !found: // it goes with its column
+			p.goneKeys = append(p.goneKeys, k.name)
+		case k.ref == p.table.Name:
+			if refs, found := p.become(k.refColumns); !found || !p.isUnique(refs) {
+				return p.fault("foreign key %s refers to (%s) of %s itself, which would no longer be unique: drop it first", k.name, strings.Join(k.refColumns, ", "), p.table.Name)
+			}
+		default:
+			if err := compare(k, columns, k.ref, k.refColumns); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// become is what old columns are called in the new form; not found when one is gone.
+func (p *reshapePlan) become(columns []string) ([]string, bool) {
+	list := make([]string, len(columns))
+	for i, column := range columns {
+		if list[i] = p.to(column); list[i] == "" {
+			return nil, false
+		}
+	}
+	return list, true
+}
+
+// isUnique reports whether the new form has a unique index of just these columns.
+func (p *reshapePlan) isUnique(columns []string) bool {
+	return slices.ContainsFunc(p.after.Indexes, func(x engine.Index) bool {
+		if !x.Unique || x.Predicate != "" || len(x.Parts) != len(columns) {
+			return false
+		}
+		return !slices.ContainsFunc(x.Parts, func(part engine.IndexPart) bool { return !slices.Contains(columns, part.Column) })
+	})
+}
+
+// create writes the statement that makes the statistics, by another name.
+func (x *oldStatistics) create(name, table string) string {
+	kinds := ""
+	if x.kinds != "" {
+		kinds = "(" + x.kinds + ") "
+	}
+	return "CREATE STATISTICS " + name + " " + kinds + "ON " + x.columns + " FROM " + table
+}
+
+// grants writes who may do what with the shadow: as with the table, and nothing
+// that default privileges have given.
+func (p *reshapePlan) grants() []string {
+	h, shadow := p.hangs, QuoteName(p.out.Shadow)
+	list := []string{"ALTER TABLE " + shadow + " OWNER TO " + Quote(h.owner)}
+	if h.acl || h.defaultPrivileges {
+		list = append(list, "DO $godwit$ BEGIN EXECUTE coalesce((SELECT string_agg(format('REVOKE ALL ON TABLE %s FROM %s', c.oid::regclass, CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END), '; ')"+
+			" FROM pg_class c, aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) a WHERE c.oid = "+QuoteLiteral(shadow)+"::regclass), 'SELECT 1'); END $godwit$")
+		if !h.acl {
+			list = append(list, "GRANT ALL ON TABLE "+shadow+" TO "+Quote(h.owner))
+		}
+	}
+	for _, grant := range h.tableGrants {
+		list = append(list, strings.ReplaceAll(grant, tableMark, shadow))
+	}
+	for _, g := range h.columnGrants {
+		if name := p.to(g.column); name != "" {
+			list = append(list, "GRANT "+g.privilege+" ("+Quote(name)+") ON TABLE "+shadow+" TO "+g.grantee)
+		}
+	}
+	return list
+}
+
+// statements writes how the shadow is made and built, and how everything that
+// hangs on the table is hung on it.
+func (p *reshapePlan) statements() error {
+	for _, x := range p.made.indexes {
+		if p.hangs.taken[x.name] && !slices.ContainsFunc(p.hangs.indexes, func(old oldIndex) bool { return old.name == x.name }) {
+			return p.fault("alter: the name %q of an index is taken: give the constraint another name", x.name)
+		}
+	}
+	p.out.Create = append(p.create(), p.indexes()...)
+	shadow := QuoteName(p.out.Shadow)
+	for _, x := range p.hangs.statistics {
+		name := QuoteName(engine.Name{Schema: p.table.Name.Schema, Table: besideName(x.name, shadowSuffix)})
+		p.out.Create = append(p.out.Create, x.create(name, shadow))
+		if x.target >= 0 {
+			p.out.Create = append(p.out.Create, fmt.Sprintf("ALTER STATISTICS %s SET STATISTICS %d", name, x.target))
+		}
+	}
+	p.away()
+	p.exchange()
+	p.swapSequences()
+	p.swapKeys()
+	p.hang()
+	return nil
+}
+
+// both adds statements to the swap and to the way back.
+func (p *reshapePlan) both(forward, back string) {
+	p.out.Swap, p.out.SwapBack = append(p.out.Swap, forward), append(p.out.SwapBack, back)
+}
+
+// away takes off what must not act on the table that is brought up to date.
+func (p *reshapePlan) away() {
+	p.both("SET CONSTRAINTS ALL IMMEDIATE", "SET CONSTRAINTS ALL IMMEDIATE")
+	for _, x := range slices.Concat(p.hangs.triggers, p.hangs.publications) {
+		p.both(strings.ReplaceAll(x.drop, tableMark, QuoteName(p.out.Old)), strings.ReplaceAll(x.drop, tableMark, QuoteName(p.out.Shadow)))
+	}
+}
+
+// exchange gives the new indexes and statistics the names of the old ones.
+func (p *reshapePlan) exchange() {
+	schema := p.table.Name.Schema
+	rename := func(kind, from, to string) string {
+		return "ALTER " + kind + " " + QuoteName(engine.Name{Schema: schema, Table: from}) + " RENAME TO " + Quote(to)
+	}
+	var aside, back []string
+	one := func(kind, name string, old, made bool) {
+		if old {
+			p.out.Swap = append(p.out.Swap, rename(kind, name, besideName(name, oldSuffix)))
+			back = append(back, rename(kind, besideName(name, oldSuffix), name))
+		}
+		if made {
+			aside = append(aside, rename(kind, besideName(name, shadowSuffix), name))
+			p.out.SwapBack = append(p.out.SwapBack, rename(kind, name, besideName(name, shadowSuffix)))
+		}
+	}
+	for _, x := range p.hangs.indexes {
+		one("INDEX", x.name, true, false)
+	}
+	for _, x := range p.made.indexes {
+		one("INDEX", x.name, false, true)
+	}
+	for _, x := range p.hangs.statistics {
+		one("STATISTICS", x.name, true, true)
+	}
+	p.out.Swap, p.out.SwapBack = append(p.out.Swap, aside...), append(p.out.SwapBack, back...)
+	table := QuoteName(p.table.Name)
+	for _, x := range p.made.indexes {
+		if x.kind != nil && *x.kind != "x" && x.deferred != "" {
+			p.out.Swap = append(p.out.Swap, "ALTER TABLE "+table+" ADD CONSTRAINT "+Quote(x.name)+" "+constraintWords[*x.kind]+" USING INDEX "+Quote(x.name)+x.deferred)
+		}
+	}
+	for _, k := range p.made.checks {
+		if p.notValid(k) {
+			p.out.Swap = append(p.out.Swap, "ALTER TABLE "+table+" ADD CONSTRAINT "+Quote(k.name)+" "+strings.TrimSuffix(k.definition, notValid)+notValid)
+		}
+	}
+}
+
+// swapSequences hands sequences over. One of an identity cannot change its table:
+// the new one gets its value and its name.
+func (p *reshapePlan) swapSequences() {
+	schema, table := p.table.Name.Schema, QuoteName(p.table.Name)
+	full := func(name string) string { return QuoteName(engine.Name{Schema: schema, Table: name}) }
+	rename := func(from, to string) string { return "ALTER SEQUENCE " + full(from) + " RENAME TO " + Quote(to) }
+	value := func(to, from string) string {
+		return "SELECT pg_catalog.setval(" + QuoteLiteral(full(to)) + ", last_value, is_called) FROM " + full(from)
+	}
+	for _, old := range p.hangs.sequences {
+		column := p.to(old.column)
+		q := p.made.sequence(column)
+		switch {
+		case q == nil && !old.identity && column != "":
+			owned := func(column string) string {
+				return "ALTER SEQUENCE " + full(old.name) + " OWNED BY " + table + "." + Quote(column)
+			}
+			p.both(owned(column), owned(old.column))
+			p.noteEnd(old, column)
+		case q != nil:
+			name := p.sequenceName(q)
+			p.out.Swap = append(p.out.Swap, rename(old.name, besideName(old.name, oldSuffix)), rename(besideName(name, shadowSuffix), name), value(name, besideName(old.name, oldSuffix)))
+			p.out.SwapBack = append(p.out.SwapBack, rename(name, besideName(name, shadowSuffix)), rename(besideName(old.name, oldSuffix), old.name), value(old.name, besideName(name, shadowSuffix)))
+			for _, grant := range old.grants {
+				p.out.Swap = append(p.out.Swap, strings.ReplaceAll(grant, tableMark, full(name)))
+			}
+		}
+	}
+	for i := range p.made.sequences {
+		q := &p.made.sequences[i]
+		if p.hangs.sequence(p.from[q.column]) == nil {
+			name := p.sequenceName(q)
+			p.both(rename(besideName(name, shadowSuffix), name), rename(name, besideName(name, shadowSuffix)))
+		}
+	}
+}
+
+// noteEnd tells of a sequence that ends before the values of its column do.
+func (p *reshapePlan) noteEnd(q oldSequence, column string) {
+	if q.max < 1<<31 && p.after.Column(column).Type.Base == "int8" && p.table.Column(q.column).Type.Base == "int4" {
+		p.out.Notes = append(p.out.Notes, fmt.Sprintf("sequence %s of column %s still ends at %d: ALTER SEQUENCE %s AS bigint", q.name, column, q.max, QuoteName(engine.Name{Schema: p.table.Name.Schema, Table: q.name})))
+	}
+}
+
+// swapKeys makes the foreign keys anew, not valid yet, and has them validated
+// when the tables are free again.
+func (p *reshapePlan) swapKeys() {
+	table := p.table.Name
+	valid := func(k foreignKey) {
+		if k.valid {
+			p.out.Settle = append(p.out.Settle, ValidateConstraint(k.table, k.name))
+			p.out.SettleBack = append(p.out.SettleBack, ValidateConstraint(k.table, k.name))
+		}
+	}
+	add := func(k foreignKey, definition string) string {
+		return AddConstraint(k.table, Constraint{Name: k.name, Definition: definition}, true)
+	}
+	comment := func(k foreignKey) {
+		if k.comment != nil {
+			text := "COMMENT ON CONSTRAINT " + Quote(k.name) + " ON " + QuoteName(k.table) + " IS " + QuoteLiteral(*k.comment)
+			p.both(text, text)
+		}
+	}
+	for _, k := range p.hangs.outgoing {
+		old := add(k, k.definition(k.columns, k.refColumns, k.setColumns))
+		p.also(k.ref)
+		p.out.Swap = append(p.out.Swap, DropConstraint(p.out.Old, k.name))
+		if slices.Contains(p.goneKeys, k.name) {
+			p.out.SwapBack = append(p.out.SwapBack, old)
+			if k.valid {
+				p.out.SettleBack = append(p.out.SettleBack, ValidateConstraint(table, k.name))
+			}
+			continue
+		}
+		columns, _ := p.become(k.columns)
+		set, _ := p.become(k.setColumns)
+		refs := k.refColumns
+		if k.ref == table {
+			refs, _ = p.become(k.refColumns)
+		}
+		p.out.Swap = append(p.out.Swap, add(k, k.definition(columns, refs, set)))
+		p.out.SwapBack = append(p.out.SwapBack, DropConstraint(p.out.Shadow, k.name), old)
+		comment(k)
+		valid(k)
+	}
+	for _, k := range p.newKeys {
+		p.also(k.ref)
+		p.both(add(k, k.body), DropConstraint(p.out.Shadow, k.name))
+		p.out.Settle = append(p.out.Settle, ValidateConstraint(table, k.name))
+	}
+	for _, k := range p.hangs.incoming {
+		p.also(k.table)
+		refs, _ := p.become(k.refColumns)
+		p.out.Swap = append(p.out.Swap, DropConstraint(k.table, k.name), add(k, k.definition(k.columns, refs, k.setColumns)))
+		p.out.SwapBack = append(p.out.SwapBack, DropConstraint(k.table, k.name), add(k, k.definition(k.columns, k.refColumns, k.setColumns)))
+		comment(k)
+		valid(k)
+	}
+}
+
+// also notes another table that is locked.
+func (p *reshapePlan) also(name engine.Name) {
+	if name != p.table.Name && !slices.Contains(p.out.Also, name) {
+		p.out.Also = append(p.out.Also, name)
+	}
+}
+
+// hang writes what is made on the table that has the name.
+func (p *reshapePlan) hang() {
+	table := QuoteName(p.table.Name)
+	named := func(text string) string { return strings.ReplaceAll(text, tableMark, table) }
+	for _, x := range slices.Concat(p.hangs.triggers, p.hangs.publications, p.hangs.views) {
+		for _, text := range x.make {
+			p.both(named(text), named(text))
+		}
+	}
+	for _, x := range p.hangs.once {
+		for _, text := range x.make {
+			p.out.Swap = append(p.out.Swap, named(text))
+		}
+	}
+	schema := p.table.Name.Schema
+	for _, x := range p.made.indexes {
+		old := slices.IndexFunc(p.hangs.indexes, func(o oldIndex) bool { return o.name == x.name })
+		if old < 0 {
+			continue
+		}
+		o := p.hangs.indexes[old]
+		if o.clustered {
+			p.out.Swap = append(p.out.Swap, "ALTER TABLE "+table+" CLUSTER ON "+Quote(x.name))
+		}
+		if o.identity {
+			p.out.Swap = append(p.out.Swap, "ALTER TABLE "+table+" REPLICA IDENTITY USING INDEX "+Quote(x.name))
+		}
+		if o.comment != nil {
+			p.out.Swap = append(p.out.Swap, "COMMENT ON INDEX "+QuoteName(engine.Name{Schema: schema, Table: x.name})+" IS "+QuoteLiteral(*o.comment))
+		}
+	}
+	for _, x := range p.hangs.statistics {
+		if x.comment != nil {
+			p.out.Swap = append(p.out.Swap, "COMMENT ON STATISTICS "+QuoteName(engine.Name{Schema: schema, Table: x.name})+" IS "+QuoteLiteral(*x.comment))
+		}
+	}
+	for _, name := range p.constraintNames() {
+		if text, found := p.hangs.constraintComments[name]; found {
+			p.out.Swap = append(p.out.Swap, "COMMENT ON CONSTRAINT "+Quote(name)+" ON "+table+" IS "+QuoteLiteral(text))
+		}
+	}
+}
+
+// constraintNames are those of the new form's checks and keys.
+func (p *reshapePlan) constraintNames() []string {
+	var list []string
+	for _, k := range p.made.checks {
+		list = append(list, k.name)
+	}
+	for _, x := range p.made.indexes {
+		if x.kind != nil {
+			list = append(list, x.name)
+		}
+	}
+	return list
+}
