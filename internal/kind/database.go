@@ -14,6 +14,8 @@ import (
 type Database interface {
 	// Changes of its tables can be captured.
 	capture.Database
+	// Its tables can be written anew beside the ones in use.
+	Reshaper
 	// Session takes a session for the caller alone.
 	Session(ctx context.Context) (engine.Session, error)
 	Identity(ctx context.Context) (engine.Identity, error)

@@ -6,7 +6,7 @@ import (
 	"godwit/internal/engine"
 )
 
-// Reshaper is a Database whose tables can be written anew beside the ones in use.
+// Reshaper writes tables anew beside the ones in use.
 type Reshaper interface {
 	// Reshape plans it, on an empty clone of the table, and changes nothing. What
 	// is wrong with the ALTER, or hangs on the table and would be lost, is a

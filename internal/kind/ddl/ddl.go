@@ -48,10 +48,7 @@ var (
 )
 
 // site is the database that is worked on.
-type site struct {
-	kind.Site
-	kind.Reshaper
-}
+type site struct{ kind.Site }
 
 func open(ctx context.Context, run *kind.Run) (*site, error) {
 	return openNamed(ctx, run, run.Spec.DDL.Database)
@@ -59,14 +56,7 @@ func open(ctx context.Context, run *kind.Run) (*site, error) {
 
 func openNamed(ctx context.Context, run *kind.Run, name string) (*site, error) {
 	s, err := kind.OpenSite(ctx, run, name)
-	if err != nil {
-		return nil, err
-	}
-	r, ok := s.Database.(kind.Reshaper)
-	if !ok {
-		return nil, fault.New(task.Internal, "%T makes no online copies", s.Database)
-	}
-	return &site{s, r}, nil
+	return &site{s}, err
 }
 
 // Tend drains what an online copy has noted.

@@ -111,8 +111,7 @@ func newRig(t *testing.T, k sandbox.Kind) *rig {
 	require.NoError(t, err)
 	db, err := kind.OpenDatabase(context.Background(), c)
 	require.NoError(t, err)
-	reshaper, _ := db.(kind.Reshaper)
-	r.db = &site{kind.Site{Database: db, Conn: c}, reshaper}
+	r.db = &site{kind.Site{Database: db, Conn: c}}
 	r.store, err = ledger.Open(context.Background(), db, "test")
 	require.NoError(t, err)
 	return r

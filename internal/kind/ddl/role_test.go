@@ -28,7 +28,7 @@ func (r *rig) as(user string) {
 	require.NoError(r.t, err)
 	db, err := kind.OpenDatabase(r.t.Context(), c)
 	require.NoError(r.t, err)
-	r.db = &site{kind.Site{Database: db, Conn: c}, db.(kind.Reshaper)}
+	r.db = &site{kind.Site{Database: db, Conn: c}}
 	r.store, err = ledger.Open(r.t.Context(), db, "test")
 	require.NoError(r.t, err)
 }
