@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"godwit/internal/engine"
 	"godwit/internal/fault"
 	"godwit/internal/hook"
@@ -32,6 +34,9 @@ func (s *Server) Swap(ctx context.Context, session engine.Session, swap *engine.
 		return nil
 	case stand != w.before:
 		return fault.About(w.name(), task.Human, "%s is not there to take the place of %s", w.from, swap.Table.Name)
+	}
+	if w.views, err = s.viewsOf(ctx, swap.Table.Name); err != nil {
+		return err
 	}
 	if err := readOne(ctx, session, "SELECT current_setting('search_path'), extract(epoch FROM current_setting('deadlock_timeout')::interval)::float8", &w.path, &w.patience); err != nil {
 		return err
@@ -59,6 +64,7 @@ type swapper struct {
 	from, to      engine.Name // the names of the copy, and what the table will be called
 	follow        []string    // the statements that follow the change of names
 	before, after engine.Stand
+	views         []viewLock
 	path          string
 	patience      float64 // seconds until the server looks for deadlocks
 }
@@ -101,30 +107,74 @@ const copyWait = 2500 * time.Millisecond
 
 // lock takes the locks. The timers are the server's: it ends a transaction whose
 // client is frozen.
+//
+// Views come before the table: whoever reads one has its lock already when it
+// comes to wait for the table.
 func (w *swapper) lock(ctx context.Context, tx engine.Tx) error {
-	hold, wait := max(1, w.swap.Hold.Milliseconds()), max(1, w.swap.Wait.Milliseconds())
-	first := fmt.Sprintf("SET LOCAL idle_in_transaction_session_timeout = %d; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = %d; LOCK TABLE %s IN ACCESS EXCLUSIVE MODE; SET LOCAL lock_timeout = %d",
-		hold, copyWait.Milliseconds(), QuoteName(w.from), wait)
+	first := fmt.Sprintf("SET LOCAL idle_in_transaction_session_timeout = %d; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = %d; LOCK TABLE %s IN ACCESS EXCLUSIVE MODE",
+		max(1, w.swap.Hold.Milliseconds()), copyWait.Milliseconds(), QuoteName(w.from))
 	if _, err := tx.Exec(ctx, first); err != nil {
 		return w.notHad(w.from, err)
 	}
 	began := time.Now()
-	if _, err := tx.Exec(ctx, fmt.Sprintf("LOCK TABLE %s IN ACCESS EXCLUSIVE MODE; SET LOCAL statement_timeout = %d", QuoteName(w.swap.Table.Name), hold)); err != nil {
-		return w.notHad(w.swap.Table.Name, err)
+	for _, view := range w.views {
+		if err := w.within(ctx, tx, began, view.name, view.statement); err != nil {
+			return err
+		}
+	}
+	table := fmt.Sprintf("LOCK TABLE %s IN ACCESS EXCLUSIVE MODE", QuoteName(w.swap.Table.Name))
+	if len(w.views) > 0 {
+		if err := w.within(ctx, tx, began, w.swap.Table.Name, table); err != nil {
+			return err
+		}
+	} else {
+		began = time.Now()
+		if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d; %s", max(1, w.swap.Wait.Milliseconds()), table)); err != nil {
+			return w.notHad(w.swap.Table.Name, err)
+		}
 	}
 	others := slices.Clone(w.swap.Also)
 	slices.SortFunc(others, func(a, b engine.Name) int { return strings.Compare(QuoteName(a), QuoteName(b)) })
 	for _, other := range others {
-		left := time.Duration(w.patience*0.8*float64(time.Second)) - time.Since(began)
-		statement := "LOCK TABLE " + QuoteName(other) + " IN ACCESS EXCLUSIVE MODE NOWAIT"
-		if left = min(left, w.swap.Wait); left >= time.Millisecond {
-			statement = fmt.Sprintf("SET LOCAL lock_timeout = %d; LOCK TABLE %s IN ACCESS EXCLUSIVE MODE", left.Milliseconds(), QuoteName(other))
-		}
-		if _, err := tx.Exec(ctx, statement); err != nil {
-			return w.notHad(other, err)
+		if err := w.within(ctx, tx, began, other, "LOCK TABLE "+QuoteName(other)+" IN ACCESS EXCLUSIVE MODE"); err != nil {
+			return err
 		}
 	}
+	_, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL statement_timeout = %d", max(1, w.swap.Hold.Milliseconds())))
+	return err
+}
+
+// within takes a lock while others may be waiting behind one that is had, or
+// waited for, since it began: before the server looks for deadlocks for them, it
+// is given up.
+func (w *swapper) within(ctx context.Context, tx engine.Tx, began time.Time, table engine.Name, statement string) error {
+	left := time.Duration(w.patience*0.8*float64(time.Second)) - time.Since(began)
+	left = max(time.Millisecond, min(left, w.swap.Wait))
+	if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d; %s", left.Milliseconds(), statement)); err != nil {
+		return w.notHad(table, err)
+	}
 	return nil
+}
+
+// viewLock is a view, and a statement that locks it and changes nothing. LOCK
+// would lock all the tables that it reads.
+type viewLock struct {
+	name      engine.Name
+	statement string
+}
+
+// viewsOf are the views that read a table themselves.
+func (s *Server) viewsOf(ctx context.Context, table engine.Name) ([]viewLock, error) {
+	rows, err := s.on.Query(ctx, `SELECT DISTINCT n.nspname, v.relname, format('ALTER VIEW %I.%I OWNER TO %I', n.nspname, v.relname, pg_get_userbyid(v.relowner))
+		FROM pg_depend d JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class AND v.relkind = 'v' JOIN pg_namespace n ON n.oid = v.relnamespace
+		WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = to_regclass($1) ORDER BY 1, 2`, QuoteName(table))
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (v viewLock, err error) {
+		err = row.Scan(&v.name.Schema, &v.name.Table, &v.statement)
+		return v, err
+	})
 }
 
 // notHad tells which lock was not to be had.
