@@ -56,32 +56,44 @@ func reshaped(t testing.TB, s *Server, name, alter string, with func(*engine.Res
 // drainAll makes copies of noted rows anew until nothing is noted.
 func drainAll(ctx context.Context, s *Server, q engine.Querier, c *engine.Capture, p *engine.Projection) error {
 	for {
-		entries, err := s.Entries(ctx, q, c, engine.Window{Until: 1 << 60, Whole: true}, 500)
+		entries, err := s.Entries(ctx, q, c, engine.Window{Until: 1 << 60, Whole: true}, 1)
 		if err != nil || len(entries) == 0 {
 			return err
 		}
-		var keys []engine.Key
-		seen := map[string]bool{}
-		for _, e := range entries {
-			if name := e.Key.String(); !seen[name] {
-				seen[name] = true
-				keys = append(keys, e.Key)
-			}
-		}
-		remove, err := s.RemoveKeys(p, keys)
-		if err != nil {
+		if err := drainSome(ctx, s, q, c, p, 1000); err != nil {
 			return err
-		}
-		write, err := s.CopyRows(c, p, engine.Part{Keys: keys}, false)
-		if err != nil {
-			return err
-		}
-		for _, statement := range []string{remove, write, s.ForgetEntries(c, entries)} {
-			if _, err := q.Exec(ctx, statement); err != nil {
-				return err
-			}
 		}
 	}
+}
+
+// drainSome makes copies of the rows of so many notes anew.
+func drainSome(ctx context.Context, s *Server, q engine.Querier, c *engine.Capture, p *engine.Projection, limit int64) error {
+	entries, err := s.Entries(ctx, q, c, engine.Window{Until: 1 << 60, Whole: true}, limit)
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	var keys []engine.Key
+	seen := map[string]bool{}
+	for _, e := range entries {
+		if name := e.Key.String(); !seen[name] {
+			seen[name] = true
+			keys = append(keys, e.Key)
+		}
+	}
+	remove, err := s.RemoveKeys(p, keys)
+	if err != nil {
+		return err
+	}
+	write, err := s.CopyRows(c, p, engine.Part{Keys: keys}, false)
+	if err != nil {
+		return err
+	}
+	for _, statement := range []string{remove, write, s.ForgetEntries(c, entries)} {
+		if _, err := q.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // swap tries once to change the names.
