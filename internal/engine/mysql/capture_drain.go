@@ -130,7 +130,9 @@ func (s *Server) HoldDoor(ctx context.Context, q engine.Querier, c *engine.Captu
 	return gone(c, "the changelog "+c.Log.String()+" has been emptied")
 }
 
-// ForgetEntries writes the statement that removes exactly these entries.
+// ForgetEntries writes the statement that removes exactly these entries. A server
+// that takes the changelog for small would otherwise go through all of it, lock
+// every entry, and come to no end when the application writes more all the time.
 func (s *Server) ForgetEntries(c *engine.Capture, entries []engine.Entry) string {
 	ids := make([]string, len(entries))
 	for i, e := range entries {
@@ -140,7 +142,8 @@ func (s *Server) ForgetEntries(c *engine.Capture, entries []engine.Entry) string
 	for group := range slices.Chunk(ids, listed) {
 		groups = append(groups, engine.LogID+" IN ("+strings.Join(group, ", ")+")")
 	}
-	return "DELETE FROM " + QuoteName(c.Log) + " WHERE " + strings.Join(groups, " OR ")
+	log := QuoteName(c.Log)
+	return "DELETE " + log + " FROM " + log + " FORCE INDEX (PRIMARY) WHERE " + strings.Join(groups, " OR ")
 }
 
 // CopyRows writes the statement that writes what a part of the table is now into
