@@ -40,19 +40,34 @@ func onEveryEngine(t *testing.T, rows int64, test func(g *ground)) {
 // newGround makes one on the servers that tests share.
 func newGround(t *testing.T, kind sandbox.Kind, rows int64) *ground {
 	t.Helper()
+	return groundOn(t, rigOf(t, kind), kind, rows)
+}
+
+// rigOf is the rig that tests share which has such a server.
+func rigOf(t *testing.T, kind sandbox.Kind) *rig {
+	t.Helper()
 	shared := sturdy
 	if kind == sandbox.MySQL {
 		shared = mysqlRig
 	}
 	r, err := shared()
 	require.NoError(t, err)
-	return groundOn(t, r, kind, rows)
+	return r
 }
 
 // groundOn makes one on a rig's target, which is PostgreSQL, or its source.
 func groundOn(t *testing.T, r *rig, kind sandbox.Kind, rows int64) *ground {
 	t.Helper()
-	g := &ground{stage: newStage(t, r), kind: kind, server: r.target, size: rows}
+	g := bareGround(t, r, kind)
+	g.size = rows
+	g.seed()
+	return g
+}
+
+// bareGround makes one without any table.
+func bareGround(t *testing.T, r *rig, kind sandbox.Kind) *ground {
+	t.Helper()
+	g := &ground{stage: newStage(t, r), kind: kind, server: r.target}
 	var err error
 	if g.postgres() {
 		g.sql, err = sql.Open("pgx", r.target.URL(g.name))
@@ -65,7 +80,6 @@ func groundOn(t *testing.T, r *rig, kind sandbox.Kind, rows int64) *ground {
 	}
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, g.sql.Close()) })
-	g.seed()
 	return g
 }
 
@@ -80,12 +94,9 @@ func (g *ground) seed() {
 	g.t.Helper()
 	g.exec(`CREATE TABLE orders (id bigint NOT NULL PRIMARY KEY, country varchar(2) NOT NULL, region varchar(8), balance bigint NOT NULL,
 		visits bigint NOT NULL, note varchar(200))`)
-	numbers, whole := fmt.Sprintf("generate_series(1, %d) n", g.size), "integer"
+	numbers, whole := g.numbers(), "integer"
 	if !g.postgres() {
 		whole = "SIGNED"
-		digits := "(SELECT 0 d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)"
-		numbers = fmt.Sprintf("(SELECT 1 + a.d + 10*b.d + 100*c.d + 1000*e.d + 10000*f.d + 100000*h.d AS n FROM %[1]s a, %[1]s b, %[1]s c, %[1]s e, %[1]s f, %[1]s h) numbers WHERE n <= %[2]d",
-			digits, g.size)
 	}
 	g.exec(fmt.Sprintf(`INSERT INTO orders (id, country, balance, visits, note)
 		SELECT n * %d, CASE n %% 3 WHEN 0 THEN 'CN' WHEN 1 THEN 'JP' ELSE 'DE' END, n %% 1000 + 1, 0, concat('order ', n, ', ', repeat('.', CAST(n %% 100 AS %s))) FROM `, gap, whole)+numbers,
@@ -95,6 +106,16 @@ func (g *ground) seed() {
 	} else {
 		g.exec("ANALYZE TABLE orders")
 	}
+}
+
+// numbers is what follows FROM in a query for n from 1 to the size.
+func (g *ground) numbers() string {
+	if g.postgres() {
+		return fmt.Sprintf("generate_series(1, %d) n", g.size)
+	}
+	digits := "(SELECT 0 d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)"
+	return fmt.Sprintf("(SELECT 1 + a.d + 10*b.d + 100*c.d + 1000*e.d + 10000*f.d + 100000*h.d AS n FROM %[1]s a, %[1]s b, %[1]s c, %[1]s e, %[1]s f, %[1]s h) numbers WHERE n <= %[2]d",
+		digits, g.size)
 }
 
 func (g *ground) exec(statements ...string) {
