@@ -106,15 +106,7 @@ func (c comparison) joined() (string, error) {
 	}
 	text := "(SELECT " + strings.Join(wanted, ", ") + " FROM " + QuoteName(c.r.Table.Name) + " WHERE " + rows + ") AS s "
 	join := "LEFT JOIN (SELECT " + strings.Join(copies, ", ") + " FROM " + QuoteName(p.Into.Name)
-	switch {
-	case c.part.Keys != nil:
-		join = "FULL" + strings.TrimPrefix(join, "LEFT")
-		keys, err := c.copiesOf(c.part.Keys)
-		if err != nil {
-			return "", err
-		}
-		join += " WHERE " + keys
-	case c.ordered():
+	if c.part.Keys != nil || c.ordered() {
 		join = "FULL" + strings.TrimPrefix(join, "LEFT")
 		copies, err := c.condition(p.KeyTable())
 		if err != nil {
@@ -180,11 +172,6 @@ func (c comparison) notAmong(t *engine.Table) (string, error) {
 		on[j] = "left_out." + names[j] + " = " + Quote(t.Name.Table) + "." + Quote(column)
 	}
 	return "NOT EXISTS (SELECT FROM (VALUES " + strings.Join(rows, ", ") + ") AS left_out (" + strings.Join(names, ", ") + ") WHERE " + strings.Join(on, " AND ") + ")", nil
-}
-
-// copiesOf writes that a row of the shadow has one of the keys.
-func (c comparison) copiesOf(keys []engine.Key) (string, error) {
-	return keysCondition(c.r.Forward.KeyTable(), keys)
 }
 
 // same writes that the values of a row and of its copy are the same.

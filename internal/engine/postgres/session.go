@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,6 +24,8 @@ type Server struct {
 	// lockWaits are the lock timeouts of the tries of a statement that needs a
 	// table's lock, one after the other.
 	lockWaits []time.Duration
+	// lockOrders are the orders in which the locks of a swap are taken, by table.
+	lockOrders sync.Map
 }
 
 var _ engine.DB = (*Server)(nil)

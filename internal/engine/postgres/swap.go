@@ -18,9 +18,6 @@ import (
 // Swap tries once to change the names of the table and its copy, in one
 // transaction that takes the table's strongest lock at once: whoever has read the
 // table and writes it then passes before it, and nobody is caught in a deadlock.
-// A transaction that has a lock of one of the other tables and waits for the
-// table could be; so these are waited for no longer than anybody waits before
-// the server looks for deadlocks.
 func (s *Server) Swap(ctx context.Context, session engine.Session, swap *engine.Swap) error {
 	w := &swapper{server: s, swap: swap, from: swap.Shadow, to: swap.Old, follow: swap.Swap, before: engine.StandBeside, after: engine.StandSwapped}
 	if swap.Back {
@@ -64,7 +61,7 @@ type swapper struct {
 	from, to      engine.Name // the names of the copy, and what the table will be called
 	follow        []string    // the statements that follow the change of names
 	before, after engine.Stand
-	views         []viewLock
+	views         []lockStep
 	path          string
 	patience      float64 // seconds until the server looks for deadlocks
 }
@@ -109,69 +106,68 @@ const copyWait = 2500 * time.Millisecond
 // client is frozen.
 //
 // Views come before the table: whoever reads one has its lock already when it
-// comes to wait for the table.
+// comes to wait for the table. A lock that is not to be had, since others have it
+// and wait for one that is had here, comes first in the next try: so the order
+// becomes that of the application's transactions.
 func (w *swapper) lock(ctx context.Context, tx engine.Tx) error {
 	first := fmt.Sprintf("SET LOCAL idle_in_transaction_session_timeout = %d; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = %d; LOCK TABLE %s IN ACCESS EXCLUSIVE MODE",
 		max(1, w.swap.Hold.Milliseconds()), copyWait.Milliseconds(), QuoteName(w.from))
 	if _, err := tx.Exec(ctx, first); err != nil {
 		return w.notHad(w.from, err)
 	}
+	order := w.order()
 	began := time.Now()
-	for _, view := range w.views {
-		if err := w.within(ctx, tx, began, view.name, view.statement); err != nil {
-			return err
+	for i, next := range order {
+		wait := w.swap.Wait
+		if len(order) > 1 {
+			// While others may be waiting behind a lock that is had here, none is waited
+			// for until the server looks for deadlocks for them: it would end them.
+			wait = min(wait, time.Duration(w.patience*0.8*float64(time.Second))-time.Since(began))
 		}
-	}
-	table := fmt.Sprintf("LOCK TABLE %s IN ACCESS EXCLUSIVE MODE", QuoteName(w.swap.Table.Name))
-	if len(w.views) > 0 {
-		if err := w.within(ctx, tx, began, w.swap.Table.Name, table); err != nil {
-			return err
-		}
-	} else {
-		began = time.Now()
-		if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d; %s", max(1, w.swap.Wait.Milliseconds()), table)); err != nil {
-			return w.notHad(w.swap.Table.Name, err)
-		}
-	}
-	others := slices.Clone(w.swap.Also)
-	slices.SortFunc(others, func(a, b engine.Name) int { return strings.Compare(QuoteName(a), QuoteName(b)) })
-	for _, other := range others {
-		if err := w.within(ctx, tx, began, other, "LOCK TABLE "+QuoteName(other)+" IN ACCESS EXCLUSIVE MODE"); err != nil {
-			return err
+		if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d; %s", max(1, wait.Milliseconds()), next.statement)); err != nil {
+			w.server.lockOrders.Store(w.swap.Table.Name, append([]lockStep{next}, slices.Delete(slices.Clone(order), i, i+1)...))
+			return w.notHad(next.name, err)
 		}
 	}
 	_, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL statement_timeout = %d", max(1, w.swap.Hold.Milliseconds())))
 	return err
 }
 
-// within takes a lock while others may be waiting behind one that is had, or
-// waited for, since it began: before the server looks for deadlocks for them, it
-// is given up.
-func (w *swapper) within(ctx context.Context, tx engine.Tx, began time.Time, table engine.Name, statement string) error {
-	left := time.Duration(w.patience*0.8*float64(time.Second)) - time.Since(began)
-	left = max(time.Millisecond, min(left, w.swap.Wait))
-	if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d; %s", left.Milliseconds(), statement)); err != nil {
-		return w.notHad(table, err)
+// order is in which order the locks are taken: that of the try before, as far as
+// it is about the same.
+func (w *swapper) order() []lockStep {
+	list := append(slices.Clone(w.views), lockStep{name: w.swap.Table.Name, statement: "LOCK TABLE " + QuoteName(w.swap.Table.Name) + " IN ACCESS EXCLUSIVE MODE"})
+	for _, other := range w.swap.Also {
+		list = append(list, lockStep{name: other, statement: "LOCK TABLE " + QuoteName(other) + " IN ACCESS EXCLUSIVE MODE"})
 	}
-	return nil
+	known, _ := w.server.lockOrders.Load(w.swap.Table.Name)
+	before, _ := known.([]lockStep)
+	rank := func(s lockStep) int {
+		if i := slices.Index(before, s); i >= 0 {
+			return i
+		}
+		return len(before)
+	}
+	slices.SortStableFunc(list, func(a, b lockStep) int { return rank(a) - rank(b) })
+	return list
 }
 
-// viewLock is a view, and a statement that locks it and changes nothing. LOCK
-// would lock all the tables that it reads.
-type viewLock struct {
+// lockStep is a table or view, and a statement that locks it and changes nothing.
+type lockStep struct {
 	name      engine.Name
 	statement string
 }
 
-// viewsOf are the views that read a table themselves.
-func (s *Server) viewsOf(ctx context.Context, table engine.Name) ([]viewLock, error) {
+// viewsOf are the views that read a table themselves. LOCK would lock all tables
+// that a view reads.
+func (s *Server) viewsOf(ctx context.Context, table engine.Name) ([]lockStep, error) {
 	rows, err := s.on.Query(ctx, `SELECT DISTINCT n.nspname, v.relname, format('ALTER VIEW %I.%I OWNER TO %I', n.nspname, v.relname, pg_get_userbyid(v.relowner))
 		FROM pg_depend d JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class AND v.relkind = 'v' JOIN pg_namespace n ON n.oid = v.relnamespace
 		WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = to_regclass($1) ORDER BY 1, 2`, QuoteName(table))
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (v viewLock, err error) {
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (v lockStep, err error) {
 		err = row.Scan(&v.name.Schema, &v.name.Table, &v.statement)
 		return v, err
 	})
