@@ -8,7 +8,7 @@ RACE        := $(if $(shell command -v gcc || command -v clang),-race)
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS     := $(if $(VERSION),-ldflags "-X godwit/internal/version.release=$(VERSION)")
 
-.PHONY: help build devserver deps demo test test-go lint bench chaos clean
+.PHONY: help build devserver deps demo demo-ddl test test-go lint bench chaos clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -28,6 +28,9 @@ deps: ## install the database servers that demo and tests start
 demo: build ## copy a shop database from MariaDB to PostgreSQL, with the Web UI
 	$(GO) run ./internal/sandbox/deps postgres $(if $(findstring --mysql,$(ARGS)),mysql,mariadb)
 	bin/godwit demo $(ARGS)
+
+demo-ddl: build ## the same, and then alter a big table under an application's writes
+	bin/godwit demo --ddl $(ARGS)
 
 test: build deps test-go ## the whole suite, on real servers
 

@@ -21,9 +21,9 @@ import (
 )
 
 type demoFlags struct {
-	once, mysql bool
-	rows, limit int64
-	seed        uint64
+	once, mysql, ddl bool
+	rows, limit      int64
+	seed             uint64
 }
 
 func newDemoCommand(a *app) *cobra.Command {
@@ -42,6 +42,7 @@ and removes all of it; with --once the demo does so itself, and its exit code
 tells how the copy ended, as that of wait does.`,
 		Example: `  godwit demo
   godwit demo --rows 10000 --once
+  godwit demo --ddl --once
   godwit demo --rows-per-second 20000    # slowly, to have time for kill -9`,
 		Args: nothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -57,6 +58,7 @@ tells how the copy ended, as that of wait does.`,
 	f.Int64Var(&flags.rows, "rows", shop.DefaultRows, "`rows` of the shop, in all tables together")
 	f.Uint64Var(&flags.seed, "seed", 1, "`number` that the shop's rows are made from")
 	f.BoolVar(&flags.mysql, "mysql", false, "copy from MySQL instead of MariaDB")
+	f.BoolVar(&flags.ddl, "ddl", false, "then alter the orders in PostgreSQL while an application writes to them, and show what it feels")
 	f.Int64Var(&flags.limit, "rows-per-second", 0, "`limit` of the copy, to have time for looking at it (default: none)")
 	return cmd
 }
@@ -113,7 +115,14 @@ func (a *app) demo(ctx context.Context, flags demoFlags) (err error) {
 	if err != nil {
 		return cause(ctx, err)
 	}
-	if err := show.outcome(demoReportOf(stage, st, flags, setUp, time.Since(began))); err != nil {
+	report := demoReportOf(stage, st, flags, setUp, time.Since(began))
+	if flags.ddl && st.State == task.Success {
+		if report.Change, err = a.alter(ctx, stage, show); err != nil {
+			return cause(ctx, err)
+		}
+		st.State = report.Change.Migration.State
+	}
+	if err := show.outcome(report); err != nil {
 		return err
 	}
 	if !flags.once {
@@ -212,6 +221,8 @@ type demoReport struct {
 	Seconds  demoSeconds `json:"seconds"`
 	// Migration is what `godwit status -o json` prints.
 	Migration task.Status `json:"migration"`
+	// Change is what became of the change of a table, with --ddl.
+	Change *demoChange `json:"change,omitempty"`
 }
 
 // demoSeconds are how long things took. The shop is made while other servers start, which is a part of setting up.

@@ -130,7 +130,11 @@ func (s *demoScreen) begun(started control.Started) {
 		demo.SourceConnection, demo.TargetConnection, started.ID, started.URL))
 }
 
-// copying is the screen of the copy, as watch has it.
+func (s *demoScreen) altering(table string, started control.Started) {
+	s.Note(fmt.Sprintf("\naltering %s under an application's writes\nid      %s\nweb ui  %s\n", table, started.ID, started.URL))
+}
+
+// copying is the screen of a migration, as watch has it.
 func (s *demoScreen) copying() screen {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -151,7 +155,16 @@ func (s *demoScreen) outcome(r demoReport) error {
 		}
 		_, err := fmt.Fprintf(w, "\n%s rows: made in %s, copied and verified in %s; all of it took %s\n", humanize.Comma(r.Rows),
 			inWords(r.Seconds.Seed), inWords(r.Seconds.Copy), inWords(r.Seconds.Total))
-		return err
+		if err != nil || r.Change == nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+		if err := view.Status(w, r.Change.Migration, s.a.style()); err != nil {
+			return err
+		}
+		return writeChange(w, r.Change)
 	})
 }
 
