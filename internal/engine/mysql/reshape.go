@@ -98,6 +98,9 @@ func (p *reshapePlan) try(ctx context.Context, c *clone) (err error) {
 	case err != nil:
 		return err
 	}
+	if err := p.server.Transactional(ctx, c.name); err != nil {
+		return p.fault("alter: what becomes of the table could not be copied: %w", err)
+	}
 	if p.after, err = p.server.Table(ctx, c.name); err != nil {
 		return err
 	}
