@@ -11,15 +11,18 @@ import (
 	"godwit/internal/engine"
 )
 
-// uniqueViolation is the SQLSTATE of a value that is there already and has to
-// be unique.
-const uniqueViolation = "23505"
+// The SQLSTATEs of a value that is there already and has to be unique, or that
+// excludes another one.
+const (
+	uniqueViolation    = "23505"
+	exclusionViolation = "23P01"
+)
 
 // IsClash reports whether a statement failed because of a value that has to be
 // unique.
 func (s *Server) IsClash(err error) bool {
 	var e *pgconn.PgError
-	return errors.As(err, &e) && e.Code == uniqueViolation
+	return errors.As(err, &e) && (e.Code == uniqueViolation || e.Code == exclusionViolation)
 }
 
 // Clashes finds rows of a part that cannot be written because others of the

@@ -226,8 +226,12 @@ func lossy(from, into engine.Type, x string) (condition string, known bool) {
 		return "", true // what a json says, and not how it is written
 	case into.Base == "float8" && (from.Base == "float4" || from.Base == "int2" || from.Base == "int4"), into.Base == "timestamp" && from.Base == "date", into.Base == "float4" && from.Base == "int2":
 		return "", true
-	case into.Base == "float4":
-		return fmt.Sprintf("CASE WHEN abs(%s::numeric) > 3.4e38 THEN TRUE ELSE (%s)::float4::%s <> %s END", x, x, from.Base, x), from.Base == "int4" || from.Base == "int8"
+	case into.Base == "float8" && from.Base == "int8":
+		return x + " NOT BETWEEN -9007199254740992 AND 9007199254740992", true
+	case into.Base == "float4" && wasWhole:
+		return x + " NOT BETWEEN -16777216 AND 16777216", true
+	case into.Base == "float4" && from.Base == "float8":
+		return fmt.Sprintf("CASE WHEN %s IN ('NaN', 'Infinity', '-Infinity', 0) THEN FALSE WHEN abs(%s) NOT BETWEEN 1.2e-38 AND 3.4e38 THEN TRUE ELSE %s::float4::float8 <> %s END", x, x, x, x), true
 	}
 	return "", false
 }
