@@ -44,6 +44,11 @@ func (r *rig) run(t *testing.T, c *trial) {
 	w.more(1)
 	m := &migration{t: t, desk: g.desk, id: "ddl-" + connectionName(c.engine, c.name)}
 	before := w.rounds.Load()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the last events:\n%s", strings.Join(s.events(), "\n"))
+		}
+	})
 	_, err = g.desk.Start(context.Background(), control.Order{Spec: c.settings(t), ID: m.id})
 	require.NoError(t, err)
 	if c.want.End == "success" {

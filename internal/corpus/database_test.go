@@ -233,3 +233,12 @@ func (s *session) beside() []string {
 	return s.lines(`SELECT table_name FROM information_schema.tables WHERE table_schema = '` + s.d.name + `' AND (table_name LIKE '%$_$_gw%' ESCAPE '$' OR table_name LIKE '$_godwit$_try%' ESCAPE '$')
 		UNION ALL SELECT trigger_name FROM information_schema.triggers WHERE trigger_schema = '` + s.d.name + `' AND trigger_name LIKE '%gw%'`)
 }
+
+// events are the last ones in the ledger.
+func (s *session) events() []string {
+	table, no := "`"+s.d.name+"`._godwit_event", "`no`"
+	if s.d.postgres() {
+		table, no = "godwit.event", `"no"`
+	}
+	return s.lines(fmt.Sprintf("SELECT at, what, phase, detail, error FROM %s ORDER BY %s DESC LIMIT 12", table, no))
+}

@@ -45,7 +45,7 @@ type ground struct {
 }
 
 // atOnce is how many trials run at the same time: they mostly wait.
-const atOnce = 6
+const atOnce = 5
 
 func newRig(t *testing.T, names []string) *rig {
 	t.Helper()
@@ -116,7 +116,7 @@ func (r *rig) turn(t *testing.T) {
 }
 
 // lasts is how long a migration may take.
-const lasts = 3 * time.Minute
+const lasts = 90 * time.Second
 
 // migration is one that a trial has started.
 type migration struct {

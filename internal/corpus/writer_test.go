@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	// pace is the writer's rest after each round.
-	pace = 5 * time.Millisecond
+	// pace is the writer's rest after each round, or what the round has taken, if
+	// that was longer: a corpus is not about how much can be written.
+	pace = 20 * time.Millisecond
 	// firstMoment is the time of the first round on servers that take one.
 	firstMoment = 1_700_000_000
 	// deadlock is what MySQL and MariaDB tell a transaction that a change of names
@@ -45,12 +46,14 @@ func (d *database) write() *writer {
 
 func (w *writer) work() {
 	defer close(w.done)
+	took := time.Duration(0)
 	for w.err == nil && len(w.dml) > 0 {
 		select {
 		case <-w.stop:
 			return
-		case <-time.After(pace):
+		case <-time.After(max(pace, took)):
 		}
+		began := time.Now()
 		round := w.rounds.Load() + 1
 		for _, transaction := range w.dml {
 			if w.err = w.transact(transaction, round); w.err != nil {
@@ -58,6 +61,7 @@ func (w *writer) work() {
 			}
 		}
 		w.rounds.Store(round)
+		took = time.Since(began)
 	}
 }
 

@@ -1,4 +1,4 @@
-INSERT INTO t VALUES (1 + :round % 500, 'up :round', 1) ON CONFLICT (id) DO UPDATE SET amount = t.amount + 1000;
+INSERT INTO t (id, name, amount) VALUES (1 + :round % 500, 'up :round', 1) ON CONFLICT (id) DO UPDATE SET amount = t.amount + 1000;
 
 INSERT INTO t VALUES (1 + :round % 500, 'ignored', 1), (2000 + :round, 'fresh :round', 1) ON CONFLICT DO NOTHING;
 

@@ -1,0 +1,3 @@
+-- The primary key becomes another one, and no index is left by which rows are found by the old one.
+CREATE TABLE t (id int NOT NULL, tenant int NOT NULL, amount int, CONSTRAINT t_pkey PRIMARY KEY (id));
+INSERT INTO t WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400) SELECT i, i % 5, i FROM n;
