@@ -44,8 +44,6 @@ type shapeIndex struct {
 	kind             *string // of its constraint: p, u or x
 	constraint       *string
 	deferred         string // DEFERRABLE …, of a constraint
-	clustered        bool
-	identity         bool // the replica identity
 	comment, keyText *string
 }
 
