@@ -40,7 +40,7 @@ type world struct {
 	shut              int     // how many cut-overs find their window over
 	more              [][]int // what FinishTransform opens again, call by call
 	summary           task.VerifySummary
-	changelog         *task.ChangelogStatus // what shards tell of it
+	changelog         *task.ChangelogStatus    // what shards tell of it
 	took              map[string]time.Duration // by activity
 
 	mu       sync.Mutex

@@ -9,7 +9,6 @@ import (
 	"godwit/internal/engine"
 	"godwit/internal/fault"
 	"godwit/internal/kind"
-	"godwit/internal/ledger"
 	"godwit/internal/task"
 )
 
@@ -200,12 +199,4 @@ func (w *copyWork) explain(ctx context.Context, within engine.Range, cause error
 		return cause // what was wrong is not so any more, or cannot be found out
 	}
 	return fault.About(w.it.name(), task.Data, "%s, row %s: the new form has no place for it: %w; mend the row, and retry", w.it.name(), kind.RowName(w.it.Table, key), cause)
-}
-
-// doneBy is what the shards have copied.
-func doneBy(shards []ledger.Shard) (rows int64) {
-	for i := range shards {
-		rows += shards[i].Rows
-	}
-	return rows
 }

@@ -29,7 +29,9 @@ func (r *rig) filled(rows int) {
 }
 
 // widen is an ALTER that no server does directly.
-func (r *rig) widen() string { return r.pick("ALTER customer TYPE numeric(20)", "MODIFY customer decimal(20)") }
+func (r *rig) widen() string {
+	return r.pick("ALTER customer TYPE numeric(20)", "MODIFY customer decimal(20)")
+}
 
 // beside are the things that an online copy has beside the table.
 func (r *rig) beside() []string {
@@ -132,7 +134,6 @@ func TestChangesOfEveryPhaseAreInTheNewTable(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, rows, r.contents())
 		change(31)
-		rows = r.contents()
 		_, err = j.d.Tend(context.Background(), j.run(task.Cleanup))
 		require.NoError(t, err)
 		change(41)
