@@ -131,10 +131,8 @@ func (w *copyWork) do(ctx context.Context) error {
 		if w.run.Stopped() {
 			return fault.New(task.Stopping, "stopped at %s", w.lease.Checkpoint)
 		}
-		if w.keyed {
-			if err := w.drainNow(ctx, w.session, drainEvery); err != nil {
-				return err
-			}
+		if err := w.keepUp(ctx); err != nil {
+			return err
 		}
 		within, rows, last, err := w.next(ctx)
 		if err != nil {
@@ -156,6 +154,29 @@ func (w *copyWork) do(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// keepUp drains when it is time, where that is possible already.
+func (w *copyWork) keepUp(ctx context.Context) error {
+	if w.keyed {
+		return w.drainNow(ctx, w.session, drainEvery)
+	}
+	return w.count(ctx)
+}
+
+// count looks how much is noted as long as nothing can be drained.
+func (w *copyWork) count(ctx context.Context) error {
+	t := w.d.turn(w.run.Ref.ID)
+	if !t.mu.TryLock() {
+		return nil
+	}
+	defer t.mu.Unlock()
+	if time.Now().Before(t.next) {
+		return nil
+	}
+	t.next = time.Now().Add(drainEvery)
+	_, err := w.measure(ctx, capture.Drained{})
+	return err
 }
 
 // meanwhile drains while the throttle holds the copying.
