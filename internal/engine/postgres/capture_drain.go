@@ -15,7 +15,9 @@ import (
 
 // Entries reads the first entries of the changelog that are in a window. Only
 // committed ones are there to be read; those before its beginning that are
-// committed later are left for the next time.
+// committed later are left for the next time. The end is written so that it is
+// not taken for a part of a narrow range: the server, which knows nothing yet of a
+// changelog's values, would read and sort all of it instead of the first entries.
 func (s *Server) Entries(ctx context.Context, q engine.Querier, c *engine.Capture, w engine.Window, limit int64) ([]engine.Entry, error) {
 	condition := "TRUE"
 	if !w.Whole {
@@ -24,7 +26,7 @@ func (s *Server) Entries(ctx context.Context, q engine.Querier, c *engine.Captur
 			return nil, err
 		}
 	}
-	return readEntries(ctx, q, c, fmt.Sprintf("%s > %d AND %s <= %d AND %s ORDER BY %s LIMIT %d", engine.LogID, w.After, engine.LogID, w.Until, condition, engine.LogID, limit))
+	return readEntries(ctx, q, c, fmt.Sprintf("%s > %d AND %s + 0 <= %d AND %s ORDER BY %s LIMIT %d", engine.LogID, w.After, engine.LogID, w.Until, condition, engine.LogID, limit))
 }
 
 // LastEntry is the highest number of an entry, 0 when there is none.

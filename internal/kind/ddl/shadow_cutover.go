@@ -21,8 +21,12 @@ const (
 	// waits twice as long, up to cutover.timeout.
 	firstWait = 100 * time.Millisecond
 	// mostUnderLock is how many noted changes may be left for the moment in which
-	// the application waits.
-	mostUnderLock = 2000
+	// the application waits, when it is tried in vain to have only a few left: an
+	// application that takes the whole machine makes as many in the time of a
+	// sweep. When nobody else works, they are drained within a second.
+	mostUnderLock = 10_000
+	// busySweeps is for how many sweeps it is tried to have only a few left.
+	busySweeps = 4
 	// mostSweeps is how often it is tried to come below that before a try is given up.
 	mostSweeps = 20
 )
@@ -217,7 +221,7 @@ func (s *shadow) drainTo(ctx context.Context, most int64) error {
 		case d.Held() > 0 && try < mostSweeps:
 		case p.Rows <= few, done.Entries <= few && p.Rows <= most:
 			return nil
-		case try >= mostSweeps && p.Rows <= most:
+		case try >= busySweeps && p.Rows <= most:
 			return nil
 		case try >= mostSweeps:
 			return fault.About(s.it.name(), task.Busy, "%d noted changes of %s are left, more than are drained while the application waits: it changes rows faster than they are drained", p.Rows, s.it.name())

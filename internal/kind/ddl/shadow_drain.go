@@ -121,13 +121,14 @@ func (s *shadow) catchUp(ctx context.Context) error {
 		return err
 	}
 	defer session.Destroy()
-	for d := s.drainer(session); ; {
+	d := s.drainer(session)
+	for try := 1; ; try++ {
 		done, err := d.Sweep(ctx)
 		if err != nil {
 			return err
 		}
 		p, err := s.measure(ctx, done)
-		if err != nil || p.Rows <= few && d.Held() == 0 {
+		if err != nil || d.Held() == 0 && (p.Rows <= few || try >= busySweeps && p.Rows <= mostUnderLock) {
 			return err
 		}
 		s.run.Beat(task.Heartbeat{Phase: task.Transform, Table: s.it.name(), Changelog: s.d.pending(s.run.Ref.ID), WaitingFor: "the changelog to be drained"})

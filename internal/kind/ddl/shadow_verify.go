@@ -21,6 +21,8 @@ const (
 	// mostLeftOut is how many rows of a shard may be left out of a comparison,
 	// because they are noted as changed: more are drained first.
 	mostLeftOut = 500
+	// busyLeftOut may be left out when it was tried busySweeps times in vain.
+	busyLeftOut = 10_000
 	// mostDrained is how often.
 	mostDrained = 30
 )
@@ -118,14 +120,18 @@ func (s *shadow) compareShard(ctx context.Context, session engine.Session, withi
 		if err := s.drainNow(ctx, s.db, drainEvery); err != nil {
 			return compared{}, err
 		}
-		found, compared, err := s.compareNow(ctx, session, within)
+		most := int64(mostLeftOut)
+		if try >= busySweeps {
+			most = busyLeftOut
+		}
+		found, compared, err := s.compareNow(ctx, session, within, most)
 		switch {
 		case err != nil || compared:
 			return found, err
 		case s.run.Stopped():
 			return found, fault.New(task.Stopping, "stopped while it waited for the changelog to be drained")
 		case try == mostDrained:
-			return found, fault.About(s.it.name(), task.Busy, "more than %d rows between %s are changed at any moment: too many to compare the others", mostLeftOut, within)
+			return found, fault.About(s.it.name(), task.Busy, "more than %d rows between %s are changed at any moment: too many to compare the others", most, within)
 		}
 		if err := s.run.Pause(ctx, try); err != nil {
 			return found, err
@@ -141,17 +147,17 @@ func (t *turn) soon() {
 	t.next = time.Time{}
 }
 
-// compareNow compares a range as it is now; not, when too many of its rows are
-// just being changed.
-func (s *shadow) compareNow(ctx context.Context, session engine.Session, within engine.Range) (found compared, done bool, err error) {
+// compareNow compares a range as it is now; not, when more than so many of its
+// rows are just being changed.
+func (s *shadow) compareNow(ctx context.Context, session engine.Session, within engine.Range, most int64) (found compared, done bool, err error) {
 	tx, err := session.Begin(ctx)
 	if err != nil {
 		return found, false, err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is written
 	window := engine.Window{Until: math.MaxInt64, Ranges: []engine.Range{within}}
-	entries, err := s.db.Entries(ctx, tx, s.r.Capture, window, mostLeftOut+1)
-	if err != nil || len(entries) > mostLeftOut {
+	entries, err := s.db.Entries(ctx, tx, s.r.Capture, window, most+1)
+	if err != nil || int64(len(entries)) > most {
 		return found, false, err
 	}
 	but := distinctKeys(entries)
