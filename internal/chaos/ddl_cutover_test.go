@@ -29,10 +29,10 @@ func cutovers(few int) int {
 // longestStall is what anybody may have to wait at a cut-over: cutover.timeout.
 const longestStall = 3 * time.Second
 
-// TestCutoversUnderWritersAtFullSpeedLoseNothing does not run besides others: the
+// TestCutoversUnderBusyWritersLoseNothing does not run besides others: the
 // writers take the whole machine, and what they wait is measured.
-func TestCutoversUnderWritersAtFullSpeedLoseNothing(t *testing.T) {
-	onEveryBank(t, bankSize(), 0, func(b *bank) {
+func TestCutoversUnderBusyWritersLoseNothing(t *testing.T) {
+	onEveryBank(t, bankSize(), busily, func(b *bank) {
 		count := cutovers(3)
 		before := b.things()
 		b.worker()
@@ -79,7 +79,7 @@ func (b *bank) costsNoMoreThanPlainRenames(count, deadlocks int) {
 // TestCutoversWhoseWorkersAreKilledAtRandomMomentsLoseNothing ends a worker at
 // any moment and starts the next one, again and again.
 func TestCutoversWhoseWorkersAreKilledAtRandomMomentsLoseNothing(t *testing.T) {
-	onEveryBank(t, bankSize(), 0, func(b *bank) {
+	onEveryBank(t, bankSize(), busily, func(b *bank) {
 		count := cutovers(2)
 		stop := b.killWorkers(count)
 		b.open()
