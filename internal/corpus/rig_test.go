@@ -116,7 +116,7 @@ func (r *rig) turn(t *testing.T) {
 }
 
 // lasts is how long a migration may take.
-const lasts = 90 * time.Second
+const lasts = 3 * time.Minute
 
 // migration is one that a trial has started.
 type migration struct {
