@@ -36,13 +36,15 @@ test: build deps test-go ## the whole suite, on real servers
 
 # The random moments of the chaos tests: make test SEED=… repeats them. They run
 # alone, since they measure how soon things happen; make chaos has the race
-# detector in their workers, too.
+# detector in their workers, too. The corpus is a load of its own: several hundred
+# migrations, a few at once.
 SEED ?= $(shell date +%s)
 
 test-go:
 	@echo "seed $(SEED)"
 	cd internal/devserver && $(GO) vet ./... && $(GO) test ./...
-	$(GO) test $(RACE) -p 2 -timeout 30m $$($(GO) list ./... | grep -v /internal/chaos)
+	$(GO) test $(RACE) -p 2 -timeout 30m $$($(GO) list ./... | grep -v -e /internal/chaos -e /internal/corpus)
+	$(GO) test -timeout 30m ./internal/corpus/
 	GODWIT_SEED=$(SEED) $(GO) test -count 1 -timeout 30m ./internal/chaos/
 
 lint: ## gofmt, vet, staticcheck, workflowcheck
