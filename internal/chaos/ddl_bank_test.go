@@ -49,12 +49,15 @@ type bank struct {
 	wrong   []string       // what must not be: errors without a number, rows that are not there
 }
 
-// onEveryBank runs a test on a bank on each engine, all at the same time.
+// onEveryBank runs a test on a bank on each engine: at the same time, or one
+// after the other when the tellers take the machine for themselves.
 func onEveryBank(t *testing.T, accounts int64, pace time.Duration, test func(b *bank)) {
 	t.Helper()
 	for _, kind := range sandbox.Kinds() {
 		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
+			if pace >= gently {
+				t.Parallel()
+			}
 			test(newBank(t, kind, accounts, pace))
 		})
 	}

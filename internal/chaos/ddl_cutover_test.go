@@ -79,7 +79,11 @@ func (b *bank) costsNoMoreThanPlainRenames(count, deadlocks int) {
 // TestCutoversWhoseWorkersAreKilledAtRandomMomentsLoseNothing ends a worker at
 // any moment and starts the next one, again and again.
 func TestCutoversWhoseWorkersAreKilledAtRandomMomentsLoseNothing(t *testing.T) {
-	onEveryBank(t, bankSize(), busily, func(b *bank) {
+	pace := gently
+	if *rounds > 1 {
+		pace = busily
+	}
+	onEveryBank(t, bankSize(), pace, func(b *bank) {
 		count := cutovers(2)
 		stop := b.killWorkers(count)
 		b.open()
