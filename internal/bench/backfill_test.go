@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/url"
 	"slices"
@@ -34,9 +35,11 @@ var settings = map[sandbox.Kind]map[string]string{
 	sandbox.MySQL:    {"innodb_buffer_pool_size": "1G", "innodb_flush_log_at_trx_commit": "2"},
 }
 
-func startField(b *testing.B, kind sandbox.Kind) *field {
+func startField(b *testing.B, kind sandbox.Kind, more map[string]string) *field {
 	f := &field{rig: &rig{}}
-	f.server = sandboxtest.Start(b, kind, sandbox.Options{Durable: true, Databases: []string{"shop"}, Settings: settings[kind]})
+	all := maps.Clone(settings[kind])
+	maps.Copy(all, more)
+	f.server = sandboxtest.Start(b, kind, sandbox.Options{Durable: true, Databases: []string{"shop"}, Settings: all})
 	var err error
 	if kind == sandbox.Postgres {
 		f.db, err = sql.Open("pgx", f.server.URL("shop")+"&search_path=public")
@@ -85,7 +88,7 @@ func (f *field) fill(b *testing.B) {
 func BenchmarkBackfill(b *testing.B) {
 	for _, kind := range sandbox.Kinds() {
 		b.Run(string(kind), func(b *testing.B) {
-			f := startField(b, kind)
+			f := startField(b, kind, nil)
 			for range b.N {
 				f.compare(b)
 			}
