@@ -28,7 +28,7 @@ const (
 	busily = 4 * time.Millisecond
 	// gently is the pause between two transactions of a teller where the machine
 	// is needed for other things as well.
-	gently = 20 * time.Millisecond
+	gently = 150 * time.Millisecond
 )
 
 // bank is an application with a table accounts, whose definition is changed while

@@ -31,7 +31,7 @@ func TestAWorkerFrozenInACutoverKeepsNobodyOutForLongerThanTheDeathTimer(t *test
 				zombie.awaitFrozen()
 				frozen := time.Now()
 				before := b.done()
-				await(t, deathTimer, "the application to go on", func() bool { return b.done() > before+10*tellerCount })
+				await(t, deathTimer, "the application to go on", func() bool { return b.done() > before+2*tellerCount })
 				t.Logf("the application went on %s after the worker was frozen", time.Since(frozen).Round(10*time.Millisecond))
 				successor := b.worker()
 				m.succeeds()
