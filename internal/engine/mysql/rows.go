@@ -47,12 +47,13 @@ func (r *rows) Scan(dest ...any) error {
 
 func (r *rows) Close() error {
 	err := r.Rows.Close()
-	if r.cancel != nil {
-		r.cancel()
-	}
 	r.report()
 	if r.Err() != nil {
-		return r.Err()
+		err = r.Err()
+	}
+	// Not before: rows that are not read to their end take its effect for an error.
+	if r.cancel != nil {
+		r.cancel()
 	}
 	return err
 }
