@@ -150,5 +150,8 @@ func (f *field) alter(b *testing.B, lines ...string) (time.Duration, string) {
 	if !strings.Contains(text, "verify:") {
 		verify = at("max", "what = 'comparison finished'").Sub(at("min", "what = 'verify started'"))
 	}
-	return cut.Sub(first), fmt.Sprintf("(verification %.2f s of it; %.2f s from the command to its end)", verify.Seconds(), whole.Seconds())
+	copied := at("max", "what = 'shard done' AND phase = 'transform'").Sub(at("min", "what = 'transform started'"))
+	cutover := cut.Sub(at("min", "what = 'cutover started'"))
+	return cut.Sub(first), fmt.Sprintf("(copy and indexes %.2f s, verification %.2f s, cut-over %.2f s; %.2f s from the command to its end)",
+		copied.Seconds(), verify.Seconds(), cutover.Seconds(), whole.Seconds())
 }
