@@ -163,10 +163,11 @@ func TestCutoversWhoseWorkersAreKilledAtEveryPlaceLoseNothing(t *testing.T) {
 			m.awaitOver()
 			next.stop()
 			require.Empty(b.t, b.beside(), place)
+			longest := b.longest()
 			b.balance()
+			b.t.Logf("killed at %s, the longest statement %s", place, longest)
 			b.open()
 		}
-		b.t.Logf("the longest statement %s", b.longest())
 	})
 }
 
