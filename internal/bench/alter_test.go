@@ -77,6 +77,10 @@ func (f *field) compareAlters(b *testing.B) {
 	b.Logf("%s: %d rows, median of %d rounds, the worst of what the application felt", f.server.Kind, *benchRows, *benchRounds)
 	for _, w := range ways {
 		took, worst := median(w.name), worstOf(results[w.name])
+		if took == 0 {
+			b.Logf("%-26s %s", w.name, results[w.name][0].note)
+			continue
+		}
 		b.Logf("%-26s %6.2f s  %5.2f of godwit's  p50 %5.1f  p99 %6.1f  longest %6.0f ms  %3.0f/s  %d failed %s  %s", w.name, took, took/mine,
 			ms(worst.p50), ms(worst.p99), ms(worst.longest), worst.rate, worst.failed, firstOf(worst.failures), results[w.name][0].note)
 		if w.name != "godwit" {

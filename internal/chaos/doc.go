@@ -9,6 +9,10 @@
 // digests, and the ledger's sums besides. It leaves to the packages' own tests
 // what one package can show of itself.
 //
+// Online copies of tables have an oracle of another kind: a bank, whose tellers
+// go on writing while the table is copied and swapped, and keep books of what
+// was acknowledged to them.
+//
 // The parts: a rig is a set of servers, which most tests share; a stage is what
 // one test has for itself (databases, task queue, workers); a migration is what
 // it starts there. A worker is brought to an exact place in the code by package
