@@ -33,7 +33,7 @@ const longestStall = 3 * time.Second
 // writers take the whole machine, and what they wait is measured.
 func TestCutoversUnderBusyWritersLoseNothing(t *testing.T) {
 	onEveryBank(t, bankSize(), busily, func(b *bank) {
-		count := cutovers(3)
+		count := cutovers(1)
 		before := b.things()
 		b.worker()
 		b.open()
