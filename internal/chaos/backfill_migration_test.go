@@ -64,7 +64,7 @@ func (m *backfill) details(what string) []string {
 // until the worker is heard of again.
 func (m *backfill) letsRun() {
 	m.t.Helper()
-	await(m.t, time.Minute, "the limit to be lifted", func() bool { return m.godwit("throttle", m.id, "--rows-per-second", "0").code == 0 })
+	await(m.t, 3*time.Minute, "the limit to be lifted", func() bool { return m.godwit("throttle", m.id, "--rows-per-second", "0").code == 0 })
 }
 
 // hasLetGo checks that nothing of a backfill that ended is left at work.
