@@ -240,10 +240,21 @@ func demoReportOf(stage *demo.Stage, st task.Status, flags demoFlags, setUp, tot
 		Seconds:   demoSeconds{SetUp: inSeconds(setUp), Seed: inSeconds(stage.SeedTime), Total: inSeconds(total)},
 		Migration: st,
 	}
-	if st.StartedAt != nil && st.EndedAt != nil {
-		r.Seconds.Copy = inSeconds(st.EndedAt.Sub(*st.StartedAt))
+	if end := reached(st); st.StartedAt != nil && end != nil {
+		r.Seconds.Copy = inSeconds(end.Sub(*st.StartedAt))
 	}
 	return r
+}
+
+// reached is when a migration reached the state it is in: the workflow of one that has succeeded may still run.
+func reached(st task.Status) *time.Time {
+	end := st.EndedAt
+	for _, step := range st.Steps {
+		if end == nil || st.EndedAt == nil && step.EndedAt != nil && step.EndedAt.After(*end) {
+			end = step.EndedAt
+		}
+	}
+	return end
 }
 
 // inSeconds is a duration to a millisecond.

@@ -1,8 +1,10 @@
 package workflows
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/stretchr/testify/mock"
 	"go.temporal.io/sdk/activity"
@@ -54,6 +56,9 @@ func (w *world) open() {
 // hears takes a claim; the world is locked.
 func (w *world) hears(c task.Claim) {
 	w.doorman.claims = append(w.doorman.claims, c)
+	if c.No < w.lastClaim().No {
+		return
+	}
 	if !w.doorman.shut && !c.Released && c.Wish != c.Held {
 		w.grant(c, c.Wish)
 	}
@@ -75,4 +80,8 @@ func (w *world) lets(shards int) {
 	w.grant(w.lastClaim(), shards)
 }
 
-func (w *world) lastClaim() task.Claim { return w.doorman.claims[len(w.doorman.claims)-1] }
+// lastClaim is the one that counts: messages that are under way at the same time
+// may overtake each other.
+func (w *world) lastClaim() task.Claim {
+	return slices.MaxFunc(w.doorman.claims, func(a, b task.Claim) int { return cmp.Compare(a.No, b.No) })
+}

@@ -77,6 +77,30 @@ func TestAProgramThatIgnoresTheRequestIsKilledWithItsChildren(t *testing.T) {
 	require.NoError(t, p.Stop(syscall.SIGTERM, time.Second), "it has ended")
 }
 
+// What an ending script starts last outlives its parent, but not the end of the whole.
+func TestWhatAnEndingScriptStillStartsEndsWithIt(t *testing.T) {
+	for name, test := range map[string]struct {
+		script string
+		end    func(int) error
+	}{
+		"asked":  {`trap 'sleep 0.5 & exit' TERM; while :; do sleep 0.01; done`, process.End},
+		"killed": {`while :; do sleep 5 & sleep 0.001; done`, process.Kill},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			for range 10 {
+				cmd := exec.Command("sh", "-c", test.script)
+				cmd.Dir = folder
+				p, err := process.Start(cmd, syscall.SIGKILL)
+				require.NoError(t, err)
+				time.Sleep(50 * time.Millisecond)
+				require.NoError(t, test.end(p.PID))
+				require.Empty(t, workingIn(t, folder))
+			}
+		})
+	}
+}
+
 func TestRunEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -101,6 +125,20 @@ func TestAProgramRunGentlyIsKilledWhenItGoesOn(t *testing.T) {
 	err := process.RunGently(ctx, exec.Command("sh", "-c", `trap "" TERM; sleep 600`))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.Less(t, time.Since(began), time.Minute)
+}
+
+// workingIn are the processes that work in a folder.
+func workingIn(t *testing.T, folder string) []string {
+	t.Helper()
+	links, err := filepath.Glob("/proc/[0-9]*/cwd")
+	require.NoError(t, err)
+	var found []string
+	for _, link := range links {
+		if place, err := os.Readlink(link); err == nil && place == folder {
+			found = append(found, link)
+		}
+	}
+	return found
 }
 
 func runs(t *testing.T, pid int) bool {

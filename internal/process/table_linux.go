@@ -28,14 +28,20 @@ func List() (Table, error) {
 			continue // it has ended since the directory was read
 		}
 		// The second field is the command's name in brackets, which may hold anything; see proc(5) for the others.
-		const state, parent, started = 0, 1, 19
+		const state, parent, group, started = 0, 1, 2, 19
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 		ppid, err := strconv.Atoi(string(fields[parent]))
 		if err != nil {
 			return nil, err
 		}
-		ended := fields[state][0] == 'Z' || fields[state][0] == 'X'
-		table[pid] = Entry{Parent: ppid, Ended: ended, Started: string(fields[started])}
+		pgid, err := strconv.Atoi(string(fields[group]))
+		if err != nil {
+			return nil, err
+		}
+		table[pid] = Entry{
+			Parent: ppid, Group: pgid, Started: string(fields[started]),
+			Ended: bytes.ContainsAny(fields[state], "ZX"), Stopped: bytes.ContainsAny(fields[state], "Tt"),
+		}
 	}
 	return table, nil
 }
