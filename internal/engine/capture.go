@@ -89,6 +89,10 @@ type Projection struct {
 	// Kept are columns of Into that keep the value they have, since nothing gives
 	// them another one; a new row gets their defaults.
 	Kept []string `json:"kept,omitempty"`
+	// Apart says that Into compares characters of the key in another way: what is
+	// one key to the table that is read may be two to Into, or the other way
+	// round. So a copy is known by the bytes of its key, not by a comparison alone.
+	Apart bool `json:"apart,omitempty"`
 }
 
 // Expr returns the expression for a column of Into; false when it has none.
@@ -127,12 +131,13 @@ func (p *Projection) leads(index *Index) bool {
 	return true
 }
 
-// Rivals are the unique indexes of Into, the key's own left out, whose values
-// are known beforehand: those in which one row can stand in another one's way.
+// Rivals are the unique indexes of Into whose values are known beforehand: those
+// in which one row can stand in another one's way. In the key's own it can only
+// where that compares in another way.
 func (p *Projection) Rivals() []Index {
 	var list []Index
 	for _, index := range p.Into.Indexes {
-		if !index.Unique || index.Predicate != "" || len(index.Parts) == len(p.Key) && p.leads(&index) {
+		if !index.Unique || index.Predicate != "" || !p.Apart && len(index.Parts) == len(p.Key) && p.leads(&index) {
 			continue
 		}
 		known := true

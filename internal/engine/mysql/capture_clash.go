@@ -39,12 +39,10 @@ func (s *Server) Clashes(ctx context.Context, q engine.Querier, c *engine.Captur
 }
 
 func clashQuery(c *engine.Capture, p *engine.Projection, index *engine.Index, condition string) string {
-	var list, on, same, wanted []string
+	var list, on, wanted []string
 	for i, column := range c.Table.Key {
 		wanted = append(wanted, fmt.Sprintf("%s AS k%d", Quote(column), i))
-		name := fmt.Sprintf("s.k%d", i)
-		list = append(list, keyExpr(c.Table.Column(column).Type, name))
-		same = append(same, "x."+Quote(p.Key[i])+" = "+compared(p.Into.Column(p.Key[i]).Type, name))
+		list = append(list, keyExpr(c.Table.Column(column).Type, fmt.Sprintf("s.k%d", i)))
 	}
 	for i, column := range p.Key {
 		list = append(list, keyExpr(c.Table.Column(c.Table.Key[i]).Type, "x."+Quote(column)))
@@ -60,7 +58,7 @@ func clashQuery(c *engine.Capture, p *engine.Projection, index *engine.Index, co
 	}
 	return "SELECT " + strings.Join(list, ", ") + " FROM (SELECT " + strings.Join(wanted, ", ") + " FROM " + QuoteName(c.Table.Name) + " FORCE INDEX (" + Quote(c.Table.KeyName) +
 		") WHERE " + condition + ") AS s STRAIGHT_JOIN " + QuoteName(p.Into.Name) + " AS x FORCE INDEX (" + Quote(index.Name) + ") ON " + strings.Join(on, " AND ") +
-		" WHERE NOT (" + strings.Join(same, " AND ") + ")"
+		" WHERE NOT (" + sameKey(c, p, "x.", func(i int) string { return fmt.Sprintf("s.k%d", i) }) + ")"
 }
 
 // compared writes a value so that it is compared as a column of the type compares.

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"godwit/internal/engine"
+	"godwit/internal/fault"
+	"godwit/internal/task"
 )
 
 // Entries reads the first entries of the changelog that are in a window. Only
@@ -83,34 +85,69 @@ const listed = 500
 
 // keysCondition writes that a row has one of the keys.
 func keysCondition(t *engine.Table, keys []engine.Key) (string, error) {
-	list := make([]string, 0, len(keys))
-	for _, key := range keys {
-		parts, err := keyParts(t, "", key)
-		if err != nil {
-			return "", err
-		}
-		if len(parts) == 1 {
-			list = append(list, parts[0].literal)
-			continue
-		}
-		equal := make([]string, len(parts))
-		for i, p := range parts {
-			equal[i] = p.name + " = " + p.literal
-		}
-		list = append(list, "("+strings.Join(equal, " AND ")+")")
-	}
-	switch {
-	case len(list) == 0:
+	return keysWhere(t, keys, false)
+}
+
+// keysWhere writes that a row has one of the keys; where it is to be exact, byte
+// for byte.
+func keysWhere(t *engine.Table, keys []engine.Key, exact bool) (string, error) {
+	if len(keys) == 0 {
 		return "FALSE", nil
-	case len(t.Key) > 1:
+	}
+	if len(t.Key) > 1 {
+		list := make([]string, len(keys))
+		for i, key := range keys {
+			var err error
+			if list[i], err = keyWhere(t, key, exact); err != nil {
+				return "", err
+			}
+		}
 		return "(" + strings.Join(list, " OR ") + ")", nil
 	}
+	name, column := Quote(t.Key[0]), t.Column(t.Key[0])
+	exact = exact && column.Type.Charset != ""
 	var groups []string
-	for group := range slices.Chunk(list, listed) {
-		groups = append(groups, Quote(t.Key[0])+" IN ("+strings.Join(group, ", ")+")")
+	for group := range slices.Chunk(keys, listed) {
+		list, bytes := make([]string, len(group)), make([]string, len(group))
+		for i, key := range group {
+			var err error
+			if list[i], err = Literal(t, t.Key[0], key[0]); err != nil {
+				return "", err
+			}
+			bytes[i] = quoteBytes(key[0].Value)
+		}
+		among := name + " IN (" + strings.Join(list, ", ") + ")"
+		if exact {
+			among = "(" + among + " AND " + inBytes(name) + " IN (" + strings.Join(bytes, ", ") + "))"
+		}
+		groups = append(groups, among)
 	}
 	return "(" + strings.Join(groups, " OR ") + ")", nil
 }
+
+// keyWhere writes that a row has a key of several columns.
+func keyWhere(t *engine.Table, key engine.Key, exact bool) (string, error) {
+	if len(key) != len(t.Key) {
+		return "", fault.About(t.Name.String(), task.Internal, "%s: %s does not fit the key (%s)", t.Name, key, strings.Join(t.Key, ", "))
+	}
+	var equal []string
+	for i, v := range key {
+		literal, err := Literal(t, t.Key[i], v)
+		if err != nil {
+			return "", err
+		}
+		name := Quote(t.Key[i])
+		equal = append(equal, name+" = "+literal)
+		if exact && t.Column(t.Key[i]).Type.Charset != "" {
+			equal = append(equal, inBytes(name)+" = "+quoteBytes(v.Value))
+		}
+	}
+	return "(" + strings.Join(equal, " AND ") + ")", nil
+}
+
+// inBytes writes characters as bytes that are the same for the same characters,
+// whatever the charset they are kept in.
+func inBytes(expr string) string { return "CAST(CONVERT(" + expr + " USING utf8mb4) AS BINARY)" }
 
 // HoldDoor locks, until the transaction ends, the entry that only one who
 // drains can have.
@@ -178,12 +215,9 @@ func (s *Server) Missing(ctx context.Context, q engine.Querier, c *engine.Captur
 	if err != nil {
 		return nil, err
 	}
-	on := make([]string, len(p.Key))
-	for i, column := range p.Key {
-		on[i] = "x." + Quote(column) + " = " + compared(p.Into.Column(column).Type, QuoteName(c.Table.Name)+"."+Quote(c.Table.Key[i]))
-	}
+	on := sameKey(c, p, "x.", func(i int) string { return QuoteName(c.Table.Name) + "." + Quote(c.Table.Key[i]) })
 	query := "SELECT " + strings.Join(keyExprs(c.Table), ", ") + " FROM " + QuoteName(c.Table.Name) + " WHERE " + condition +
-		" AND NOT EXISTS (SELECT 1 FROM " + QuoteName(p.Into.Name) + " AS x WHERE " + strings.Join(on, " AND ") + ")"
+		" AND NOT EXISTS (SELECT 1 FROM " + QuoteName(p.Into.Name) + " AS x WHERE " + on + ")"
 	rows, err := q.Query(ctx, query)
 	if err != nil {
 		return nil, fmt.Errorf("look for rows that %s does not have: %w", p.Into.Name, err)
@@ -198,6 +232,27 @@ func (s *Server) Missing(ctx context.Context, q engine.Querier, c *engine.Captur
 		missing = append(missing, key)
 	}
 	return missing, rows.Err()
+}
+
+// sameKey writes that a row of the other table, under a prefix, is the copy of
+// one of which the values of the key are given.
+func sameKey(c *engine.Capture, p *engine.Projection, prefix string, value func(i int) string) string {
+	var list []string
+	for i, column := range p.Key {
+		into, from := p.Into.Column(column).Type, c.Table.Column(c.Table.Key[i]).Type
+		if name := prefix + Quote(column); comparedAlike(from, into) {
+			list = append(list, name+" = "+value(i))
+		} else {
+			list = append(list, name+" = "+compared(into, value(i)), inBytes(name)+" = "+inBytes(value(i)))
+		}
+	}
+	return strings.Join(list, " AND ")
+}
+
+// comparedAlike reports whether values of two types of a key can be compared as
+// they are. Members of an enum are not the same for having the same number.
+func comparedAlike(a, b engine.Type) bool {
+	return a.Charset == b.Charset && a.Collation == b.Collation && slices.Equal(a.Values, b.Values)
 }
 
 // NoteKeys writes the statement that notes keys as changed.
@@ -236,7 +291,7 @@ func copyRows(c *engine.Capture, p *engine.Projection, condition string) string 
 // RemoveKeys writes the statement that removes the rows of some keys from the
 // other table.
 func (s *Server) RemoveKeys(p *engine.Projection, keys []engine.Key) (string, error) {
-	condition, err := keysCondition(p.KeyTable(), keys)
+	condition, err := keysWhere(p.KeyTable(), keys, p.Apart)
 	return "DELETE FROM " + QuoteName(p.Into.Name) + " WHERE " + condition, err
 }
 

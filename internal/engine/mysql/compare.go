@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 
 	"godwit/internal/engine"
@@ -24,7 +25,7 @@ type comparison struct {
 }
 
 // Compare compares a part of the table with the shadow, value by value. It is
-// two statements, in each of which a table is named once and by its own name.
+// some statements, in each of which a table is named once and by its own name.
 func (s *Server) Compare(ctx context.Context, q engine.Querier, r *engine.Reshaping, part engine.Part, but []engine.Key) (engine.Compared, error) {
 	var found engine.Compared
 	flavor, _, err := s.learn(ctx)
@@ -36,15 +37,28 @@ func (s *Server) Compare(ctx context.Context, q engine.Querier, r *engine.Reshap
 	if err != nil {
 		return found, err
 	}
-	if err := readRow(ctx, q, query, &found.Rows, &found.Wrong); err != nil {
+	var matched int64
+	if err := readRow(ctx, q, query, &found.Rows, &found.Wrong, &matched); err != nil {
 		return found, fmt.Errorf("compare %s with %s: %w", r.Table.Name, r.Shadow, err)
 	}
-	query, err = c.copiesQuery()
-	if err != nil {
+	if !c.single() { // a row with two copies has been counted twice
+		if query, err = c.rowsQuery(); err != nil {
+			return found, err
+		}
+		if err := readRow(ctx, q, query, &found.Rows); err != nil {
+			return found, fmt.Errorf("count the rows of %s: %w", r.Table.Name, err)
+		}
+	}
+	if query, err = c.copiesQuery(); err != nil {
 		return found, err
 	}
-	if err := readRow(ctx, q, query, &found.Copies); err != nil {
-		return found, fmt.Errorf("count the rows of %s: %w", r.Shadow, err)
+	if query != "" {
+		if err := readRow(ctx, q, query, &found.Copies); err != nil {
+			return found, fmt.Errorf("count the rows of %s: %w", r.Shadow, err)
+		}
+	}
+	if r.Forward.Apart {
+		found.Copies += matched
 	}
 	return found, nil
 }
@@ -64,23 +78,56 @@ func readRow(ctx context.Context, q engine.Querier, query string, into ...any) e
 	return rows.Err()
 }
 
-// wrongQuery counts the rows, and those whose copy is not what it should be.
+// wrongQuery counts the rows, those whose copy is not what it should be, and
+// those that have a copy.
 func (c comparison) wrongQuery() (string, error) {
 	condition, err := c.condition(c.r.Table)
 	if err != nil {
 		return "", err
 	}
-	return "SELECT COUNT(*), COALESCE(SUM(" + c.differs() + "), 0) FROM " + c.joined(c.wanted(), condition), nil
+	copied := QuoteName(c.r.Forward.Into.Name) + "." + Quote(c.r.Forward.Key[0])
+	return "SELECT COUNT(*), COALESCE(SUM(" + c.differs() + "), 0), COUNT(" + copied + ") FROM " + c.joined(c.wanted(), condition), nil
 }
 
-// copiesQuery counts the shadow's rows of the same keys.
+// single reports whether the shadow can have no more than one copy of a row.
+func (c comparison) single() bool {
+	p := c.r.Forward
+	return slices.ContainsFunc(p.Into.Indexes, func(x engine.Index) bool {
+		return x.Unique && !slices.ContainsFunc(x.Parts, func(part engine.IndexPart) bool { return !slices.Contains(p.Key, part.Column) })
+	})
+}
+
+// rowsQuery counts the rows.
+func (c comparison) rowsQuery() (string, error) {
+	condition, err := c.condition(c.r.Table)
+	return "SELECT COUNT(*) FROM " + QuoteName(c.r.Table.Name) + " FORCE INDEX (" + Quote(c.r.Table.KeyName) + ") WHERE " + condition, err
+}
+
+// copiesQuery counts the shadow's rows of the same keys. Where that compares keys
+// in another way, it has others between the same bounds: then it counts, once,
+// the copies of no row.
 func (c comparison) copiesQuery() (string, error) {
-	t := c.r.Forward.KeyTable()
-	condition, err := c.condition(t)
-	if err != nil {
-		return "", err
+	if c.r.Forward.Apart {
+		from, err := c.extra()
+		if err != nil || from == "" {
+			return "", err
+		}
+		return "SELECT COUNT(*) FROM " + from, nil
 	}
-	return "SELECT COUNT(*) FROM " + QuoteName(c.r.Forward.Into.Name) + " FORCE INDEX (" + Quote(t.KeyName) + ") WHERE " + condition, nil
+	t := c.copyTable()
+	condition, err := c.condition(t)
+	return "SELECT COUNT(*) FROM " + QuoteName(t.Name) + " FORCE INDEX (" + Quote(t.KeyName) + ") WHERE " + condition, err
+}
+
+// copyTable describes the shadow as a table whose key has the values of the old
+// one, and the order of these: that of an enum may be another one by now.
+func (c comparison) copyTable() *engine.Table {
+	t := c.r.Forward.KeyTable()
+	t.Columns = slices.Clone(t.Columns)
+	for i, name := range t.Key {
+		t.Column(name).Type = c.r.Table.Column(c.r.Table.Key[i]).Type
+	}
+	return t
 }
 
 // condition writes that a row of a table with the key is in the part.
@@ -121,7 +168,7 @@ func (c comparison) joined(list []string, condition string) string {
 func (c comparison) keyLike(into *engine.Column, i int) string {
 	from := c.r.Table.Column(c.r.Table.Key[i]).Type
 	name := fmt.Sprintf("s.k%d", i)
-	if from.Charset == into.Type.Charset && from.Collation == into.Type.Collation {
+	if comparedAlike(from, into.Type) {
 		return name
 	}
 	return compared(into.Type, name)
@@ -167,11 +214,18 @@ func (s *Server) Disagreements(ctx context.Context, q engine.Querier, r *engine.
 	if len(found) >= limit {
 		return found, nil
 	}
-	extra, err := c.listExtra(ctx, q, limit-len(found))
-	if err != nil {
-		return nil, fmt.Errorf("list the rows of %s that are not in %s: %w", r.Shadow, r.Table.Name, err)
+	for _, list := range []func() (string, error){c.extraList, c.doubleList} {
+		query, err := list()
+		if err != nil {
+			return nil, err
+		}
+		extra, err := c.listExtra(ctx, q, query, limit-len(found))
+		if err != nil {
+			return nil, fmt.Errorf("list the rows of %s that are not in %s: %w", r.Shadow, r.Table.Name, err)
+		}
+		found = append(found, extra...)
 	}
-	return append(found, extra...), nil
+	return found, nil
 }
 
 // listWrong lists rows whose copies are missing or different.
@@ -223,28 +277,85 @@ func (c comparison) listWrong(ctx context.Context, q engine.Querier, limit int) 
 	return found, rows.Err()
 }
 
-// listExtra lists copies of no row.
-func (c comparison) listExtra(ctx context.Context, q engine.Querier, limit int) ([]engine.Disagreement, error) {
-	p, t := c.r.Forward, c.r.Forward.KeyTable()
-	condition, err := c.condition(t)
-	if err != nil {
-		return nil, err
+// extra writes the copies, as x, of no row; nothing where they are looked for
+// with another part: where the part's bounds say nothing of the copies, it is
+// done with the part that has the first row, and leaves out what is noted.
+func (c comparison) extra() (string, error) {
+	p, t, name := c.r.Forward, c.copyTable(), QuoteName(c.r.Table.Name)
+	unbounded := p.Apart && c.part.Keys == nil
+	condition, noted := "TRUE", ""
+	switch {
+	case unbounded && c.part.Within.After != nil:
+		return "", nil
+	case unbounded:
+		noted = " AND NOT EXISTS (SELECT 1 FROM " + QuoteName(c.r.Capture.Log) + " AS l WHERE " + c.asBefore("l.", c.r.Capture.LogKey, false) + ")"
+	default:
+		var err error
+		if condition, err = c.condition(t); err != nil {
+			return "", err
+		}
 	}
-	name := QuoteName(c.r.Table.Name)
-	var list, on, keys []string
+	var list []string
 	for i, column := range p.Key {
 		list = append(list, fmt.Sprintf("%s AS k%d", Quote(column), i))
-		old := c.r.Table.Column(c.r.Table.Key[i])
-		value := fmt.Sprintf("x.k%d", i)
-		keys = append(keys, keyExpr(old.Type, value))
-		if into := p.Into.Column(column).Type; into.Charset != old.Type.Charset || into.Collation != old.Type.Collation {
-			value = compared(old.Type, value)
-		}
-		on = append(on, name+"."+Quote(old.Name)+" = "+value)
 	}
-	query := fmt.Sprintf("SELECT %s FROM (SELECT %s FROM %s FORCE INDEX (%s) WHERE %s) AS x LEFT JOIN %s FORCE INDEX (%s) ON %s WHERE %s IS NULL LIMIT %d", strings.Join(keys, ", "),
-		strings.Join(list, ", "), QuoteName(p.Into.Name), Quote(t.KeyName), condition, name, Quote(c.r.Table.KeyName), strings.Join(on, " AND "), name+"."+Quote(c.r.Table.Key[0]), limit)
-	rows, err := q.Query(ctx, query)
+	old := func(column string) string { return column }
+	return "(SELECT " + strings.Join(list, ", ") + " FROM " + QuoteName(t.Name) + " FORCE INDEX (" + Quote(t.KeyName) + ") WHERE " + condition + ") AS x LEFT JOIN " + name +
+		" FORCE INDEX (" + Quote(c.r.Table.KeyName) + ") ON " + c.asBefore(name+".", old, p.Apart) + " WHERE " + name + "." + Quote(c.r.Table.Key[0]) + " IS NULL" + noted, nil
+}
+
+// asBefore writes that columns for the old key, under a prefix, have the values
+// of a copy x: compared as the old key is, and byte for byte where that is exact.
+func (c comparison) asBefore(prefix string, called func(column string) string, exact bool) string {
+	var on []string
+	for i, column := range c.r.Table.Key {
+		name, value := prefix+Quote(called(column)), fmt.Sprintf("x.k%d", i)
+		from, into := c.r.Table.Column(column).Type, c.r.Forward.Into.Column(c.r.Forward.Key[i]).Type
+		if comparedAlike(from, into) {
+			on = append(on, name+" = "+value)
+			continue
+		}
+		on = append(on, name+" = "+compared(from, value))
+		if exact {
+			on = append(on, inBytes(name)+" = "+inBytes(value))
+		}
+	}
+	return strings.Join(on, " AND ")
+}
+
+// extraList lists copies of no row.
+func (c comparison) extraList() (string, error) {
+	from, err := c.extra()
+	if err != nil || from == "" {
+		return "", err
+	}
+	var keys []string
+	for i, column := range c.r.Table.Key {
+		keys = append(keys, keyExpr(c.r.Table.Column(column).Type, fmt.Sprintf("x.k%d", i)))
+	}
+	return "SELECT " + strings.Join(keys, ", ") + " FROM " + from, nil
+}
+
+// doubleList lists rows that have more than one copy; nothing where none can.
+func (c comparison) doubleList() (string, error) {
+	if c.single() {
+		return "", nil
+	}
+	t := c.copyTable()
+	condition, err := c.condition(t)
+	if err != nil {
+		return "", err
+	}
+	list := strings.Join(keyExprs(t), ", ")
+	return "SELECT " + list + " FROM " + QuoteName(t.Name) + " FORCE INDEX (" + Quote(t.KeyName) + ") WHERE " + condition + " GROUP BY " + list + " HAVING COUNT(*) > 1", nil
+}
+
+// listExtra lists copies that there should not be, by the key of a query.
+func (c comparison) listExtra(ctx context.Context, q engine.Querier, query string, limit int) ([]engine.Disagreement, error) {
+	if query == "" || limit <= 0 {
+		return nil, nil
+	}
+	rows, err := q.Query(ctx, fmt.Sprintf("%s LIMIT %d", query, limit))
 	if err != nil {
 		return nil, err
 	}

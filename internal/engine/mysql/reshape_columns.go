@@ -161,6 +161,7 @@ func (p *reshapePlan) project(ctx context.Context) error {
 			return err
 		}
 		f.Key = append(f.Key, name)
+		f.Apart = f.Apart || comparedApart(p.table.Column(k).Type, p.out.Made.Column(name).Type)
 	}
 	p.out.Forward = f
 	return nil
@@ -249,6 +250,12 @@ func alike(a, b engine.Type) bool {
 	return family(a) == family(b) || number(a) && number(b)
 }
 
+// comparedApart reports whether the characters of two types are compared in
+// different ways.
+func comparedApart(a, b engine.Type) bool {
+	return a.Charset != b.Charset || a.Collation != b.Collation
+}
+
 // to is what an old column is called in the new form; empty when it is gone.
 func (p *reshapePlan) to(old string) string {
 	for name, from := range p.from {
@@ -297,6 +304,7 @@ func (p *reshapePlan) reverse(context.Context) error {
 			return nil
 		}
 		r.Key = append(r.Key, old)
+		r.Apart = r.Apart || comparedApart(p.out.Made.Column(k).Type, p.table.Column(old).Type)
 	}
 	if len(r.Kept) > 0 && r.KeyTable().KeyName == "" {
 		p.out.OneWay = "rows of the old form are not found by the new key"
