@@ -47,6 +47,9 @@ func (s *Server) Swap(ctx context.Context, session engine.Session, swap *engine.
 	case stand != w.before:
 		return fault.About(swap.Table.Name.String(), task.Human, "%s is not there to take the place of %s", w.from, swap.Table.Name)
 	}
+	if err := s.asPlanned(ctx, swap); err != nil {
+		return err
+	}
 	if err := w.prepare(ctx); err != nil {
 		w.end(ctx)
 		return err
@@ -70,9 +73,8 @@ type swapper struct {
 	lockerID uint64
 	renamer  *session // renames
 	watcher  *sql.Conn
-	id       uint64     // of the renamer
+	id       uint64     // of the renamer, when nobody else can be one
 	renaming chan error // the outcome of the RENAME; nil before it
-	locked   bool
 }
 
 func (w *swapper) name() string { return w.swap.Table.Name.String() }
@@ -96,13 +98,15 @@ func (w *swapper) prepare(ctx context.Context) error {
 	if err := w.server.endSwapper(ctx, w.swap.Table.Name); err != nil {
 		return err
 	}
+	var id uint64
 	var taken sql.NullInt64
-	if err := conn.QueryRowContext(ctx, "SELECT CONNECTION_ID(), GET_LOCK(?, 0)", swapLock(w.swap.Table.Name)).Scan(&w.id, &taken); err != nil {
+	if err := conn.QueryRowContext(ctx, "SELECT CONNECTION_ID(), GET_LOCK(?, 0)", swapLock(w.swap.Table.Name)).Scan(&id, &taken); err != nil {
 		return err
 	}
 	if taken.Int64 != 1 {
 		return fault.About(w.name(), task.Busy, "somebody else is about to change the names of %s and %s", w.swap.Table.Name, w.from)
 	}
+	w.id = id
 	settings := fmt.Sprintf("SET SESSION lock_wait_timeout = %d, wait_timeout = %d", w.hold()-1, w.patience()+2*w.hold())
 	if _, err := conn.ExecContext(ctx, settings); err != nil {
 		return err
@@ -180,7 +184,6 @@ func (w *swapper) release(ctx context.Context) error {
 	if _, err := w.locker.Exec(ctx, "UNLOCK TABLES"); err != nil {
 		return err
 	}
-	w.locked = false
 	if err := <-w.renaming; err != nil {
 		return err
 	}
@@ -244,9 +247,8 @@ const waitsQuery = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID
 func (w *swapper) giveUp(ctx context.Context, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*endTimeout)
 	defer cancel()
-	if w.locked {
-		_, _ = w.locker.Exec(ctx, "ROLLBACK") // the caller destroys the session
-		_, _ = w.locker.Exec(ctx, "UNLOCK TABLES")
+	if w.lockerID != 0 {
+		w.unlock(ctx)
 	}
 	if w.renaming == nil {
 		return cause
@@ -262,6 +264,17 @@ func (w *swapper) giveUp(ctx context.Context, cause error) error {
 		return fault.About(w.name(), task.Busy, "the locks of %s were lost before the names could be changed: %w", w.name(), cause)
 	}
 	return cause
+}
+
+// unlock lets go of the locks, and of waiting for them. Where the connection is
+// broken the session is ended: the server would go on with its statement.
+func (w *swapper) unlock(ctx context.Context) {
+	for _, statement := range []string{"ROLLBACK", "UNLOCK TABLES"} {
+		if _, err := w.locker.Exec(ctx, statement); err != nil {
+			_ = w.server.KillSession(ctx, w.locker.ID()) // the caller destroys it as well
+			return
+		}
+	}
 }
 
 // stop ends a RENAME that is waiting still.

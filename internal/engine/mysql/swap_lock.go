@@ -42,7 +42,6 @@ func (w *swapper) lock(ctx context.Context) error {
 	over = true
 	switch class, _ := Classify(err); {
 	case err == nil:
-		w.locked = true
 		if told { // too late for this statement, and perhaps not for the next
 			_, _ = w.locker.Exec(ctx, "DO 0")
 		}

@@ -157,6 +157,46 @@ func TestAFrozenWorkerLosesItsLocksByTheServersClock(t *testing.T) {
 	})
 }
 
+func TestWhatWasHungOnTheTableMeanwhileIsNotLeftWithTheOldOne(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *testServer) {
+		s.accounts(t, 10)
+		r := s.copied(t, "accounts", "MODIFY n bigint NOT NULL", nil)
+		for hang, c := range map[string]struct{ says, remedy string }{
+			"CREATE TRIGGER audit BEFORE INSERT ON accounts FOR EACH ROW SET @x = 1":                                                     {"triggers (audit)", "DROP TRIGGER audit"},
+			"CREATE TABLE cards (id int PRIMARY KEY, account int, CONSTRAINT of_account FOREIGN KEY (account) REFERENCES accounts (id))": {"of_account of ", "DROP TABLE cards"},
+		} {
+			s.exec(t, hang)
+			err := s.swap(t, &engine.Swap{Reshaping: r})
+			require.ErrorContains(t, err, c.says)
+			require.Equal(t, task.Config, fault.Of(err).Class)
+			s.exec(t, c.remedy)
+		}
+		require.NoError(t, s.swap(t, &engine.Swap{Reshaping: r}))
+	})
+}
+
+func TestLocksOfAStatementThatIsGivenUpAreLetGoAtOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *testServer) {
+		s.accounts(t, 10)
+		r := s.copied(t, "accounts", "MODIFY n bigint NOT NULL", nil)
+		waited := make(chan time.Duration, 1)
+		err := s.swap(t, &engine.Swap{Reshaping: r, Locked: func(ctx context.Context, q engine.Querier) error {
+			ctx, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+			defer cancel()
+			go func() {
+				began := time.Now()
+				_, _ = s.db.ExecContext(context.Background(), "UPDATE accounts SET n = 99 WHERE id = 1")
+				waited <- time.Since(began)
+			}()
+			_, err := q.Exec(ctx, "UPDATE accounts SET note = note WHERE id = 1 AND SLEEP(20) = 0")
+			return err
+		}})
+		require.Error(t, err)
+		require.Less(t, <-waited, time.Second)
+		require.Equal(t, "99", s.ask(t, "SELECT n FROM accounts WHERE id = 1"))
+	})
+}
+
 func TestASentryIsNoOldTable(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *testServer) {
 		s.accounts(t, 10)
