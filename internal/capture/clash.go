@@ -57,7 +57,8 @@ func (d *Drainer) judge(ctx context.Context, tx engine.Querier, held []engine.Ke
 	if len(suspects) == 0 {
 		return nil
 	}
-	name := d.capture.Table.Name.String()
+	t := d.capture.Table
+	name := t.Name.String()
 	clashes, err := d.sink.Clashes(ctx, tx, suspects)
 	if err != nil {
 		return err
@@ -68,11 +69,12 @@ func (d *Drainer) judge(ctx context.Context, tx engine.Querier, held []engine.Ke
 			return err
 		}
 		if len(entries) == 0 {
-			return fault.About(name, task.Data, "rows %s and %s of %s cannot both be written: they have the same value in %s, which has to be unique", c.Row, c.Rival, name, c.Index)
+			return fault.About(name, task.Data, "rows %s and %s of %s cannot both be written: they have the same value in %s, which has to be unique: change one of them, and retry",
+				t.RowName(c.Row), t.RowName(c.Rival), name, c.Index)
 		}
 	}
 	if most >= stuck {
-		return fault.About(name, task.Data, "row %s of %s cannot be written: another one has a value of it that has to be unique", suspects[0], name)
+		return fault.About(name, task.Data, "row %s of %s cannot be written: another one has a value of it that has to be unique: change either, and retry", t.RowName(suspects[0]), name)
 	}
 	return nil
 }

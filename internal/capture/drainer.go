@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"godwit/internal/engine"
@@ -132,12 +131,8 @@ func (d *Drainer) drain(ctx context.Context, entries []engine.Entry, done *Drain
 
 // unfit is the fault of a row that the copy has no place for.
 func (d *Drainer) unfit(e engine.Entry, cause error) error {
-	parts := make([]string, len(e.Key))
-	for i, v := range e.Key {
-		parts[i] = d.capture.Table.Key[i] + "=" + v.Value
-	}
 	name := d.capture.Table.Name.String()
-	return fault.About(name, task.Data, "%s, row %s: what has been written to it has no place in the new form: %w; mend the row, and retry", name, strings.Join(parts, ", "), cause)
+	return fault.About(name, task.Data, "%s, row %s: what has been written to it has no place in the new form: %w; mend the row, and retry", name, d.capture.Table.RowName(e.Key), cause)
 }
 
 // transact drains a batch in one transaction and returns how many keys it had.
@@ -150,7 +145,7 @@ func (d *Drainer) transact(ctx context.Context, entries []engine.Entry) (int64, 
 	if err := d.db.HoldDoor(ctx, tx, d.capture); err != nil {
 		return 0, err
 	}
-	keys, emptied := distinct(entries)
+	keys, emptied := Distinct(entries)
 	held, err := d.sink.Refresh(ctx, tx, keys, emptied, d.tolerant > 0)
 	if err != nil {
 		return 0, err
@@ -173,9 +168,10 @@ func (d *Drainer) transact(ctx context.Context, entries []engine.Entry) (int64, 
 	return int64(len(keys) - len(held)), nil
 }
 
-// distinct are the keys of entries, each once. They are told apart byte for
-// byte: which of them are the same to the server is its own business.
-func distinct(entries []engine.Entry) (keys []engine.Key, emptied bool) {
+// Distinct are the keys of entries, each once, and whether one says that the
+// table was emptied. Keys are told apart byte for byte: which of them are the
+// same to the server is its own business.
+func Distinct(entries []engine.Entry) (keys []engine.Key, emptied bool) {
 	seen := make(map[string]bool, len(entries))
 	for _, e := range entries {
 		if e.Key == nil {
@@ -208,7 +204,7 @@ func (d *Drainer) Finish(ctx context.Context, tx engine.Querier) (Drained, error
 		if err := d.db.HoldDoor(ctx, tx, d.capture); err != nil {
 			return done, err
 		}
-		keys, emptied := distinct(entries)
+		keys, emptied := Distinct(entries)
 		if _, err := d.sink.Refresh(ctx, tx, keys, emptied, false); err != nil {
 			return done, err
 		}

@@ -8,7 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"godwit/internal/fault"
 	"godwit/internal/sandbox"
+	"godwit/internal/task"
 )
 
 // keyCase is a type of key: its columns, with values that are there before the
@@ -171,6 +173,41 @@ func TestAKeyOfWhichOnlyTheCaseChangesIsOneRowInACopyThatTellsCasesApart(t *test
 			r.exec("UPDATE "+r.quoted("words")+" SET k = 'A' WHERE k = 'a'", "UPDATE "+r.quoted("words")+" SET n = 2")
 			settle(t, r, c, y.drainer(r.db))
 			require.Equal(t, []string{"A|2", "b|2"}, r.rows("SELECT k, n FROM "+r.quoted("words_copy")+" ORDER BY k", 2))
+		})
+	}
+}
+
+func TestAKeyOfWhichOnlyTheCaseChangesIsNotLostInACopyThatDoesNotTellCasesApart(t *testing.T) {
+	for _, kind := range []sandbox.Kind{sandbox.MariaDB, sandbox.MySQL} {
+		t.Run(string(kind), func(t *testing.T) {
+			r := newRig(t, kind)
+			for name, collation := range map[string]string{"words": "utf8mb4_bin", "words_copy": "utf8mb4_general_ci"} {
+				r.exec("CREATE TABLE " + r.quoted(name) + " (k varchar(9) CHARACTER SET utf8mb4 COLLATE " + collation + " NOT NULL PRIMARY KEY, n int)")
+			}
+			r.exec("INSERT INTO " + r.quoted("words") + " VALUES ('a', 1), ('b', 1), ('c', 1)")
+			c := r.captured("words")
+			p := r.same(c, "words_copy")
+			p.Apart = true
+			y := r.copying(c, p, 100, 1, 1)
+			require.NoError(t, y.copy(1))
+			d := y.drainer(r.db)
+			// Both are there for a moment, and it is drained in between.
+			r.exec("INSERT INTO " + r.quoted("words") + " VALUES ('A', 2)")
+			_, err := d.Sweep(context.Background())
+			require.NoError(t, err)
+			r.exec("DELETE FROM "+r.quoted("words")+" WHERE k = 'a'", "UPDATE "+r.quoted("words")+" SET k = 'B' WHERE k = 'b'")
+			settle(t, r, c, d)
+			require.Equal(t, []string{"A|2", "B|1", "c|1"}, r.rows("SELECT k, n FROM "+r.quoted("words_copy")+" ORDER BY n DESC, k", 2))
+			// Both stay.
+			r.exec("INSERT INTO " + r.quoted("words") + " VALUES ('C', 3)")
+			for range 20 {
+				if _, err = d.Sweep(context.Background()); err != nil {
+					break
+				}
+			}
+			require.Equal(t, task.Data, fault.Of(err).Class)
+			require.ErrorContains(t, err, "k=c")
+			require.ErrorContains(t, err, "k=C")
 		})
 	}
 }

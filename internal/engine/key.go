@@ -88,6 +88,15 @@ func (k Key) String() string {
 	return "(" + strings.Join(parts, ", ") + ")"
 }
 
+// RowName names a row by its key: id=5, or a=1, b=2.
+func (t *Table) RowName(key Key) string {
+	values := make([]string, len(key))
+	for i, name := range t.Key {
+		values[i] = name + "=" + key[i].Value
+	}
+	return strings.Join(values, ", ")
+}
+
 // Range is a stretch of a table in the order of its key: the rows above After
 // and up to Until, Until included. A nil bound is open. A table without a key
 // has only the range that is open on both sides.

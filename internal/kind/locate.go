@@ -2,7 +2,6 @@ package kind
 
 import (
 	"context"
-	"strings"
 
 	"godwit/internal/engine"
 )
@@ -38,13 +37,4 @@ func Locate(ctx context.Context, db Database, sel engine.Select, rows int64, fai
 			rows *= 2 // the other part may be as big as this one
 		}
 	}
-}
-
-// RowName names a row by its key: id=5, or a=1, b=2.
-func RowName(t *engine.Table, key engine.Key) string {
-	values := make([]string, len(key))
-	for i, name := range t.Key {
-		values[i] = name + "=" + key[i].Value
-	}
-	return strings.Join(values, ", ")
 }

@@ -26,7 +26,7 @@ func (w *shardWork) explain(ctx context.Context, c chunk, cause error) error {
 	} else if len(w.it.Rewrite.Set) == 1 {
 		what = "set." + w.it.Rewrite.Set[0].Column
 	}
-	return fault.About(w.it.name(), task.Data, "%s, row %s, %s: %w; mend the row, or the expression in a new migration, and retry", w.it.name(), kind.RowName(w.it.Table, key), what, cause)
+	return fault.About(w.it.name(), task.Data, "%s, row %s, %s: %w; mend the row, or the expression in a new migration, and retry", w.it.name(), w.it.Table.RowName(key), what, cause)
 }
 
 // fails reports whether a range cannot be changed because of its values.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"godwit/internal/capture"
@@ -18,7 +19,7 @@ import (
 
 const (
 	// firstWait is how long the first try waits for the table's lock; each one
-	// waits twice as long, up to cutover.timeout.
+	// waits twice as long, up to half of cutover.timeout.
 	firstWait = 100 * time.Millisecond
 	// mostUnderLock is how many noted changes may be left for the moment in which
 	// the application waits, when it is tried in vain to have only a few left: an
@@ -103,7 +104,7 @@ func (s *shadow) prepareSwap(ctx context.Context) error {
 	if s.r.Reverse == nil || !keeps(s.run.Spec) {
 		return nil
 	}
-	return s.noteChanges(ctx, s.r.Back)
+	return s.noteChanges(ctx, task.Cutover, s.r.Back)
 }
 
 // swapPatiently tries the swap until it has had its lock.
@@ -141,19 +142,13 @@ func (s *shadow) trySwap(ctx context.Context, lease *ledger.Lease, try int) erro
 	if err := lease.Move(ctx, session.ID()); err != nil {
 		return err
 	}
-	hold := s.hold()
-	var report lockReport
-	swap := &engine.Swap{Reshaping: s.r, Wait: s.wait(try), Hold: hold,
-		Locked: func(ctx context.Context, q engine.Querier) error {
-			return report.locked(ctx, hold, func(ctx context.Context) error { return s.last(ctx, q, s.r, &report) })
-		},
-		Certain: func(ctx context.Context, q engine.Querier) error {
-			if err := s.run.Ledger.Steers(ctx, q); err != nil {
-				return err
-			}
-			return lease.Advance(ctx, q, ledger.Progress{})
-		}}
-	err = s.db.Swap(ctx, session, swap)
+	report := &lockReport{limit: s.share()}
+	err = s.db.Swap(ctx, session, s.oneTry(try, s.r, report, func(ctx context.Context, q engine.Querier) error {
+		if err := s.run.Ledger.Steers(ctx, q); err != nil {
+			return err
+		}
+		return lease.Advance(ctx, q, ledger.Progress{})
+	}))
 	if err != nil {
 		if kind.Classify(err).Class == task.Busy {
 			return err
@@ -163,7 +158,19 @@ func (s *shadow) trySwap(ctx context.Context, lease *ledger.Lease, try int) erro
 			return err
 		}
 	}
-	return s.run.Ledger.Note(ctx, task.Event{What: "swapped", Phase: task.Cutover, Table: s.it.name(), Attempt: try, Duration: time.Since(report.since), Detail: report.String()})
+	return s.run.Ledger.Note(ctx, task.Event{What: "swapped", Phase: task.Cutover, Table: s.it.name(), Attempt: try, Duration: report.took(), Detail: report.String()})
+}
+
+// oneTry is a try to change the names, forwards or back, for a copy r.
+func (s *shadow) oneTry(try int, r *engine.Reshaping, report *lockReport, certain func(ctx context.Context, q engine.Querier) error) *engine.Swap {
+	return &engine.Swap{Reshaping: s.r, Back: r != s.r, Wait: s.wait(try), Hold: s.hold(),
+		Locked: func(ctx context.Context, q engine.Querier) error {
+			report.since = time.Now()
+			return report.within(ctx, func(ctx context.Context) error { return s.last(ctx, q, r, report) })
+		},
+		Certain: func(ctx context.Context, q engine.Querier) error {
+			return report.within(ctx, func(ctx context.Context) error { return certain(ctx, q) })
+		}}
 }
 
 // hold is how long a frozen worker keeps the application waiting at the most.
@@ -171,14 +178,19 @@ func (s *shadow) hold() time.Duration {
 	return max(2*time.Second, s.run.Spec.DDL.Cutover.Timeout.Std())
 }
 
+// share is how long a try may wait for the lock, and how long it may then have
+// it: together they are cutover.timeout, which nobody waits longer than.
+func (s *shadow) share() time.Duration { return s.run.Spec.DDL.Cutover.Timeout.Std() / 2 }
+
 // wait is how long a try waits for the lock.
 func (s *shadow) wait(try int) time.Duration {
-	return min(firstWait<<min(max(try-1, 0), 10), s.run.Spec.DDL.Cutover.Timeout.Std())
+	return min(firstWait<<min(max(try-1, 0), 10), s.share())
 }
 
 // lockReport tells how long the lock was had, and for what.
 type lockReport struct {
-	since   time.Time
+	limit   time.Duration // for what is done under it
+	since   time.Time     // zero when it was not had
 	drained capture.Drained
 	rows    int64
 }
@@ -187,16 +199,22 @@ func (r *lockReport) String() string {
 	return fmt.Sprintf("under the lock, %d noted changes were drained and %d rows compared", r.drained.Entries, r.rows)
 }
 
-// locked bounds what is done under the lock: rather than have everybody wait,
+// took is for how long the lock has been had.
+func (r *lockReport) took() time.Duration {
+	if r.since.IsZero() {
+		return 0
+	}
+	return time.Since(r.since)
+}
+
+// within bounds what is done under the lock: rather than have everybody wait,
 // it is given up and tried later.
-func (r *lockReport) locked(ctx context.Context, hold time.Duration, work func(ctx context.Context) error) error {
-	r.since = time.Now()
-	limit := hold / 2
-	bounded, cancel := context.WithTimeout(ctx, limit)
+func (r *lockReport) within(ctx context.Context, work func(ctx context.Context) error) error {
+	bounded, cancel := context.WithDeadline(ctx, r.since.Add(r.limit))
 	defer cancel()
 	err := work(bounded)
 	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
-		return fault.New(task.Busy, "what was left to do under the lock took longer than %s: %w", limit, err)
+		return fault.New(task.Busy, "what was left to do under the lock took longer than %s: %w", r.limit, err)
 	}
 	return err
 }
@@ -252,13 +270,22 @@ func (s *shadow) last(ctx context.Context, q engine.Querier, r *engine.Reshaping
 		if err != nil {
 			return err
 		}
-		names := make([]string, min(len(rows), mostNamed))
-		for i := range names {
-			names[i] = kind.RowName(r.Table, rows[i].Key) + " is " + rows[i].What
-		}
-		return fault.About(s.it.name(), task.Mismatch, "rows of %s that have just been drained are not in the new table as they should be: %q", s.it.name(), names)
+		return fault.About(s.it.name(), task.Mismatch, "rows of %s that have just been drained are not in %s as they should be: %s; the names have not been changed: mend the rows and retry, or roll back",
+			r.Table.Name, r.Shadow, describe(r.Table, rows))
 	}
 	return nil
+}
+
+// describe names the first rows that differ, with their values.
+func describe(t *engine.Table, rows []engine.Disagreement) string {
+	texts := make([]string, min(len(rows), mostNamed))
+	for i, row := range rows[:len(texts)] {
+		texts[i] = "row " + t.RowName(row.Key) + " is " + row.What
+		for _, c := range row.Columns {
+			texts[i] += fmt.Sprintf(" %s (%s instead of %s)", c.Column, show(c.Have), show(c.Want))
+		}
+	}
+	return strings.Join(texts, "; ")
 }
 
 // touching is a Local that remembers which rows it was about.
@@ -292,11 +319,18 @@ func (s *shadow) conclude(ctx context.Context) error {
 	return l.patiently(ctx, func(ctx context.Context) error { return s.db.DropCapture(ctx, s.r.Capture) })
 }
 
+// noted reports whether changes of the old table are noted still.
+func (s *shadow) noted(ctx context.Context) (bool, error) {
+	_, err := s.db.Table(ctx, s.r.Capture.Log)
+	if errors.Is(err, engine.ErrNoTable) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // slipped counts changes that were noted of the old table after the swap.
 func (s *shadow) slipped(ctx context.Context) (int64, error) {
-	if _, err := s.db.Table(ctx, s.r.Capture.Log); errors.Is(err, engine.ErrNoTable) {
-		return 0, nil // a call before this one has dropped it
-	} else if err != nil {
+	if noted, err := s.noted(ctx); err != nil || !noted {
 		return 0, err
 	}
 	p, err := s.db.Pending(ctx, s.r.Capture)

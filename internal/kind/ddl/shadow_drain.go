@@ -149,6 +149,11 @@ func (s *shadow) tend(ctx context.Context) (task.TendResult, error) {
 		}
 		return task.TendResult{Pending: p.Pending}, nil
 	case itemAltered:
+		// As long as it is to be found out whether anybody else has written to the
+		// old table, nobody does.
+		if noted, err := s.noted(ctx); err != nil || noted {
+			return task.TendResult{}, err
+		}
 		return task.TendResult{}, s.follow(ctx)
 	}
 	return task.TendResult{}, nil
@@ -199,5 +204,5 @@ func (w *copyWork) explain(ctx context.Context, within engine.Range, cause error
 	if err != nil || key == nil {
 		return cause // what was wrong is not so any more, or cannot be found out
 	}
-	return fault.About(w.it.name(), task.Data, "%s, row %s: the new form has no place for it: %w; mend the row, and retry", w.it.name(), kind.RowName(w.it.Table, key), cause)
+	return fault.About(w.it.name(), task.Data, "%s, row %s: the new form has no place for it: %w; mend the row, and retry", w.it.name(), w.it.Table.RowName(key), cause)
 }

@@ -18,7 +18,18 @@ import (
 func (s *shadow) prepare(ctx context.Context) (task.Work, error) {
 	if s.it.state == itemReady {
 		if err := s.make(ctx); err != nil {
+			return task.Work{}, s.leaveNothing(ctx, err)
+		}
+	}
+	if s.it.state == itemCopying { // a call before this one may not have come to note its end
+		swapped, err := isSwapped(ctx, s.db, s.it)
+		if err != nil {
 			return task.Work{}, err
+		}
+		if swapped {
+			if err := s.it.setState(ctx, s.run, s.db, itemAltered); err != nil {
+				return task.Work{}, err
+			}
 		}
 	}
 	return s.run.Ledger.Work(ctx, task.Transform)
@@ -32,7 +43,7 @@ func (s *shadow) make(ctx context.Context) error {
 		return err
 	}
 	hook.At("shadow made")
-	if err := s.noteChanges(ctx, s.r.Capture); err != nil {
+	if err := s.noteChanges(ctx, task.Transform, s.r.Capture); err != nil {
 		return err
 	}
 	hook.At("capture made")
@@ -46,14 +57,34 @@ func (s *shadow) make(ctx context.Context) error {
 	return s.it.setState(ctx, s.run, s.db, itemCopying)
 }
 
+// leaveNothing removes what an attempt has made that was frozen for so long that
+// the migration has been undone meanwhile: nobody else would. What another
+// attempt, or another migration, goes on with is left to it.
+func (s *shadow) leaveNothing(ctx context.Context, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	now, err := load(ctx, s.run)
+	if err != nil || now.state != itemUndone || s.run.Ledger.CheckClaims(ctx, []string{s.it.name()}) != nil {
+		return cause
+	}
+	if err := s.db.DropCapture(ctx, s.r.Capture); err != nil {
+		return fmt.Errorf("%w (and the triggers that it has made could not be removed: %v)", cause, err)
+	}
+	if err := s.db.DropBeside(ctx, s.r, s.r.Shadow); err != nil {
+		return fmt.Errorf("%w (and the table that it has made could not be removed: %v)", cause, err)
+	}
+	return cause
+}
+
 // noteChanges makes what notes changes, when a gap is found for its lock. An
-// attempt that no longer steers makes none: nobody would remove it.
-func (s *shadow) noteChanges(ctx context.Context, c *engine.Capture) error {
-	l := s.lock(task.Transform, "the triggers that note changes", []engine.Name{c.Table.Name})
+// attempt that no longer steers makes none.
+func (s *shadow) noteChanges(ctx context.Context, phase task.Phase, c *engine.Capture) error {
+	l := s.lock(phase, "the triggers that note changes", []engine.Name{c.Table.Name})
 	return l.patiently(ctx, func(ctx context.Context) error {
 		if err := s.steered(ctx); err != nil {
 			return err
 		}
+		hook.At("before capture")
 		return s.db.CreateCapture(ctx, c)
 	})
 }
@@ -124,6 +155,9 @@ func (s *shadow) shards(ctx context.Context) (copies []ledger.Shard, builds []bu
 // finish plans what is built when the rows are there, first the keys; and when
 // everything is built, it catches up with the application.
 func (s *shadow) finish(ctx context.Context) (task.Work, error) {
+	if s.it.state == itemAltered {
+		return task.Work{}, nil
+	}
 	copies, builds, err := s.shards(ctx)
 	if err != nil {
 		return task.Work{}, err
@@ -185,6 +219,13 @@ func (s *shadow) build(ctx context.Context, lease *ledger.Lease, b engine.Build)
 	defer stop()
 	hook.At("before build")
 	err := s.db.BuildShadow(ctx, s.r, b)
+	for try := 1; err != nil && s.db.IsClash(err) && !b.Key && try <= mostSweeps; try++ {
+		// The copy may have rows of different moments, as long as it is not drained.
+		if err := s.catchUp(ctx); err != nil {
+			return err
+		}
+		err = s.db.BuildShadow(ctx, s.r, b)
+	}
 	if err != nil && ctx.Err() == nil && kind.Classify(err).Class != task.Busy {
 		// An attempt before this one may have had it built just now.
 		err = s.db.BuildShadow(ctx, s.r, b)

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
+	"godwit/internal/capture"
 	"godwit/internal/engine"
 	"godwit/internal/fault"
 	"godwit/internal/hook"
-	"godwit/internal/kind"
 	"godwit/internal/ledger"
 	"godwit/internal/spec"
 	"godwit/internal/task"
@@ -160,7 +160,7 @@ func (s *shadow) compareNow(ctx context.Context, session engine.Session, within 
 	if err != nil || int64(len(entries)) > most {
 		return found, false, err
 	}
-	but := distinctKeys(entries)
+	but, _ := capture.Distinct(entries) // that the table was emptied is in no row's way
 	part := engine.Part{Within: within}
 	if found.Compared, err = s.db.Compare(ctx, tx, s.r, part, but); err != nil {
 		return found, false, err
@@ -177,23 +177,10 @@ func (s *shadow) compareNow(ctx context.Context, session engine.Session, within 
 	return found, true, s.list(ctx, rows)
 }
 
-// distinctKeys are the keys of entries, each once.
-func distinctKeys(entries []engine.Entry) []engine.Key {
-	seen := map[string]bool{}
-	var keys []engine.Key
-	for _, e := range entries {
-		if name := e.Key.String(); e.Key != nil && !seen[name] {
-			seen[name] = true
-			keys = append(keys, e.Key)
-		}
-	}
-	return keys
-}
-
 // list writes down rows that differ.
 func (s *shadow) list(ctx context.Context, rows []engine.Disagreement) error {
 	for _, row := range rows {
-		d := task.Difference{Table: s.it.name(), Key: kind.RowName(s.r.Table, row.Key), What: row.What}
+		d := task.Difference{Table: s.it.name(), Key: s.r.Table.RowName(row.Key), What: row.What}
 		for _, c := range row.Columns {
 			d.Columns = append(d.Columns, task.ColumnDiff{Column: c.Column, Source: show(c.Want), Target: show(c.Have)})
 		}
