@@ -60,8 +60,6 @@ var notCarriedOut = []struct {
 	{[]string{"LOCK"}, "is for Godwit to say: leave it out"},
 	{[]string{"WAIT"}, "is for Godwit to say: give cutover.timeout"},
 	{[]string{"NOWAIT"}, "is for Godwit to say: give cutover.timeout"},
-	{[]string{"RENAME", "TO"}, "gives the table another name: that is one short statement, which needs nobody who looks after it"},
-	{[]string{"RENAME", "AS"}, "gives the table another name: that is one short statement, which needs nobody who looks after it"},
 	{[]string{"DISCARD"}, "throws rows away"},
 	{[]string{"IMPORT"}, "puts other rows in the table's place"},
 	{[]string{"DROP", "PARTITION"}, "throws rows away"},
@@ -71,25 +69,40 @@ var notCarriedOut = []struct {
 	{[]string{"CONVERT", "TABLE"}, "is about another table"},
 }
 
-// read cuts the ALTER into its actions and refuses those that are not for here.
-func (p *alterPlan) read() error {
-	tokens, err := engine.Tokens(p.alter, engine.MySQLDialect)
+// actionsOf cuts an ALTER of a table into its actions and refuses those that are
+// not for here.
+func actionsOf(table engine.Name, alter string) ([][]engine.Token, error) {
+	tokens, err := engine.Tokens(alter, engine.MySQLDialect)
 	if err != nil {
-		return fault.About(p.table.Name.String(), task.Config, "alter: %w", err)
+		return nil, fault.About(table.String(), task.Config, "alter: %w", err)
 	}
-	p.actions, p.keysOnly = engine.Actions(tokens), true
-	for _, a := range p.actions {
+	actions := engine.Actions(tokens)
+	for _, a := range actions {
 		if len(a) == 0 {
-			return fault.About(p.table.Name.String(), task.Config, "alter: an action is empty: there is a comma too many")
+			return nil, fault.About(table.String(), task.Config, "alter: an action is empty: there is a comma too many")
 		}
 		for _, r := range notCarriedOut {
 			if begins(a, r.words...) {
-				return fault.About(p.table.Name.String(), task.Config, "alter: %s %s", p.text(a), r.why)
+				return nil, fault.About(table.String(), task.Config, "alter: %s %s", actionText(alter, a), r.why)
 			}
 		}
 		if begins(a, "RENAME") && !begins(a, "RENAME", "COLUMN") && !begins(a, "RENAME", "INDEX") && !begins(a, "RENAME", "KEY") {
-			return fault.About(p.table.Name.String(), task.Config, "alter: %s gives the table another name: that is one short statement, which needs nobody who looks after it", p.text(a))
+			return nil, fault.About(table.String(), task.Config, "alter: %s gives the table another name: that is one short statement, which needs nobody who looks after it", actionText(alter, a))
 		}
+	}
+	return actions, nil
+}
+
+// actionText is an action as it is written.
+func actionText(alter string, a []engine.Token) string { return alter[a[0].Start:a[len(a)-1].End] }
+
+// read cuts the ALTER into its actions and refuses those that cannot be done directly.
+func (p *alterPlan) read() (err error) {
+	if p.actions, err = actionsOf(p.table.Name, p.alter); err != nil {
+		return err
+	}
+	p.keysOnly = true
+	for _, a := range p.actions {
 		key := p.droppedKey(a)
 		p.keysOnly = p.keysOnly && key != ""
 		if key != "" && !p.keysOnly || key == "" && begins(a, "ADD", "FOREIGN") || key == "" && begins(a, "ADD", "CONSTRAINT") && has(a, "FOREIGN") {
@@ -110,7 +123,7 @@ func (p *alterPlan) read() error {
 	return nil
 }
 
-func (p *alterPlan) text(a []engine.Token) string { return p.alter[a[0].Start:a[len(a)-1].End] }
+func (p *alterPlan) text(a []engine.Token) string { return actionText(p.alter, a) }
 
 func begins(a []engine.Token, words ...string) bool {
 	if len(a) < len(words) {

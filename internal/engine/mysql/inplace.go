@@ -34,7 +34,7 @@ func (s *Server) Impatient(rows, tables float64) []string {
 func (s *Server) In(string) []string { return nil }
 
 // counter is what a definition says about the next AUTO_INCREMENT value.
-var counter = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
+var counter = regexp.MustCompile(` AUTO_INCREMENT=(\d+)`)
 
 // Definition is the table's CREATE TABLE, without the counter in it. A change
 // of it commits by itself: what came of one whose answer was lost shows here.

@@ -16,7 +16,8 @@ import (
 func (s *Server) Reshape(ctx context.Context, want *engine.Reshape) (*engine.Reshaping, error) {
 	p := &reshapePlan{server: s, want: want, table: want.Table, values: map[string]conversion{}}
 	p.out = &engine.Reshaping{Table: want.Table, Shadow: Beside(want.Table.Name, shadowSuffix), Old: Beside(want.Table.Name, oldSuffix), Capture: s.CaptureOf(want.Table)}
-	if err := p.read(); err != nil {
+	var err error
+	if p.actions, err = actionsOf(want.Table.Name, want.Alter); err != nil {
 		return nil, err
 	}
 	if err := p.refuse(ctx); err != nil {
@@ -56,32 +57,7 @@ func (p *reshapePlan) fault(format string, args ...any) error {
 }
 
 // text is an action as it is written.
-func (p *reshapePlan) text(a []engine.Token) string {
-	return p.want.Alter[a[0].Start:a[len(a)-1].End]
-}
-
-// read cuts the ALTER into its actions and refuses those that are not for here.
-func (p *reshapePlan) read() error {
-	tokens, err := engine.Tokens(p.want.Alter, engine.MySQLDialect)
-	if err != nil {
-		return p.fault("alter: %w", err)
-	}
-	p.actions = engine.Actions(tokens)
-	for _, a := range p.actions {
-		if len(a) == 0 {
-			return p.fault("alter: an action is empty: there is a comma too many")
-		}
-		for _, r := range notCarriedOut {
-			if begins(a, r.words...) {
-				return p.fault("alter: %s %s", p.text(a), r.why)
-			}
-		}
-		if begins(a, "RENAME") && !begins(a, "RENAME", "COLUMN") && !begins(a, "RENAME", "INDEX") && !begins(a, "RENAME", "KEY") {
-			return p.fault("alter: %s gives the table another name: that is one short statement, which needs nobody who looks after it", p.text(a))
-		}
-	}
-	return nil
-}
+func (p *reshapePlan) text(a []engine.Token) string { return actionText(p.want.Alter, a) }
 
 // try makes of the clone what the shadow is to be.
 func (p *reshapePlan) try(ctx context.Context, c *clone) (err error) {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"godwit/internal/document"
@@ -309,6 +310,14 @@ func (p *reshapePlan) reverse(context.Context) error {
 	if len(r.Kept) > 0 && r.KeyTable().KeyName == "" {
 		p.out.OneWay = "rows of the old form are not found by the new key"
 		return nil
+	}
+	for _, x := range into.Indexes {
+		for _, part := range x.Parts {
+			if x.Unique && slices.Contains(r.Kept, part.Column) && !into.Column(part.Column).Nullable {
+				p.out.OneWay = fmt.Sprintf("nothing of the new form gives column %s, which has to be unique in %s and must not be NULL: rows written after the cut-over could not be taken back", part.Column, x.Name)
+				return nil
+			}
+		}
 	}
 	p.out.Reverse, p.out.Back = r, p.server.CaptureOf(p.out.Made)
 	return nil

@@ -163,6 +163,19 @@ func TestRowsThatWouldBreakTheNewFormAreNamed(t *testing.T) {
 	})
 }
 
+func TestAColumnThatHasToBeUniqueAndIsDroppedLeavesNoWayBack(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *testServer) {
+		s.exec(t, "CREATE TABLE items (id int NOT NULL PRIMARY KEY, code varchar(20) NOT NULL DEFAULT '', label varchar(20), UNIQUE by_code (code), UNIQUE (label))")
+		r, err := s.reshape(t, "items", "DROP COLUMN code", nil)
+		require.NoError(t, err)
+		require.Nil(t, r.Reverse)
+		require.Contains(t, r.OneWay, "column code, which has to be unique in by_code")
+		r, err = s.reshape(t, "items", "DROP COLUMN label", nil)
+		require.NoError(t, err)
+		require.NotNil(t, r.Reverse, "one that may be NULL is in nobody's way")
+	})
+}
+
 func TestRenamedColumnsGoThereAndBack(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *testServer) {
 		s.exec(t, "CREATE TABLE items (id int NOT NULL PRIMARY KEY, a int, b int, gone varchar(20) DEFAULT 'none', code int NOT NULL, UNIQUE (code))", "INSERT INTO items VALUES (1, 10, 20, 'kept', 1), (2, 11, 21, 'kept too', 2)")

@@ -3,7 +3,6 @@ package mysql
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -52,9 +51,6 @@ func (w *swapper) lock(ctx context.Context) error {
 	return err
 }
 
-// nextID is what a definition says about the next AUTO_INCREMENT value.
-var nextID = regexp.MustCompile(` AUTO_INCREMENT=(\d+)`)
-
 // raiseCounter makes sure that the copy gives no number that the table has given
 // already, also if the row is gone by now.
 func (w *swapper) raiseCounter(ctx context.Context, q engine.Querier) error {
@@ -79,7 +75,7 @@ func counterOf(ctx context.Context, q engine.Querier, table engine.Name) (uint64
 		return 0, fmt.Errorf("read the counter of %s: %w", table, err)
 	}
 	options := text[strings.LastIndex(text, "\n)")+1:]
-	if found := nextID.FindStringSubmatch(options); found != nil {
+	if found := counter.FindStringSubmatch(options); found != nil {
 		return strconv.ParseUint(found[1], 10, 64)
 	}
 	if strings.Contains(text, " AUTO_INCREMENT") {
