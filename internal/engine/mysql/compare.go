@@ -2,7 +2,6 @@ package mysql
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,7 +56,7 @@ func (s *Server) Compare(ctx context.Context, q engine.Querier, r *engine.Reshap
 			return found, fmt.Errorf("count the rows of %s: %w", r.Shadow, err)
 		}
 	}
-	if r.Forward.Apart {
+	if !c.bounded() {
 		found.Copies += matched
 	}
 	return found, nil
@@ -103,31 +102,49 @@ func (c comparison) rowsQuery() (string, error) {
 	return "SELECT COUNT(*) FROM " + QuoteName(c.r.Table.Name) + " FORCE INDEX (" + Quote(c.r.Table.KeyName) + ") WHERE " + condition, err
 }
 
-// copiesQuery counts the shadow's rows of the same keys. Where that compares keys
-// in another way, it has others between the same bounds: then it counts, once,
-// the copies of no row.
+// bounded reports whether the shadow's rows of a range are those between the
+// same bounds in it: not where it compares keys in another way, or puts the
+// members of an enum in another order.
+func (c comparison) bounded() bool {
+	for i, column := range c.r.Table.Key {
+		if !comparedAlike(c.r.Table.Column(column).Type, c.r.Forward.Into.Column(c.r.Forward.Key[i]).Type) {
+			return false
+		}
+	}
+	return true
+}
+
+// copies writes that a row of the shadow is in the part. Where the bounds of a
+// range say nothing of it, all are, once: with the part that has the first row.
+func (c comparison) copies() (condition string, some bool, err error) {
+	switch {
+	case c.part.Keys != nil || c.bounded():
+		condition, err = c.condition(c.r.Forward.KeyTable())
+		return condition, true, err
+	case c.part.Within.After != nil:
+		return "", false, nil
+	}
+	return "TRUE", true, nil
+}
+
+// copiesQuery counts the shadow's rows of the part; of those that are not in the
+// bounds, only the copies of no row.
 func (c comparison) copiesQuery() (string, error) {
-	if c.r.Forward.Apart {
+	if !c.bounded() {
 		from, err := c.extra()
 		if err != nil || from == "" {
 			return "", err
 		}
 		return "SELECT COUNT(*) FROM " + from, nil
 	}
-	t := c.copyTable()
-	condition, err := c.condition(t)
-	return "SELECT COUNT(*) FROM " + QuoteName(t.Name) + " FORCE INDEX (" + Quote(t.KeyName) + ") WHERE " + condition, err
+	condition, _, err := c.copies()
+	return "SELECT COUNT(*) FROM " + c.shadow() + " WHERE " + condition, err
 }
 
-// copyTable describes the shadow as a table whose key has the values of the old
-// one, and the order of these: that of an enum may be another one by now.
-func (c comparison) copyTable() *engine.Table {
+// shadow is the copy, read by its key.
+func (c comparison) shadow() string {
 	t := c.r.Forward.KeyTable()
-	t.Columns = slices.Clone(t.Columns)
-	for i, name := range t.Key {
-		t.Column(name).Type = c.r.Table.Column(c.r.Table.Key[i]).Type
-	}
-	return t
+	return QuoteName(t.Name) + " FORCE INDEX (" + Quote(t.KeyName) + ")"
 }
 
 // condition writes that a row of a table with the key is in the part.
@@ -200,108 +217,24 @@ func (c comparison) same(t engine.Type, a, b string) string {
 var geometries = map[string]bool{"geometry": true, "point": true, "linestring": true, "polygon": true, "multipoint": true, "multilinestring": true,
 	"multipolygon": true, "geomcollection": true, "geometrycollection": true}
 
-// Disagreements lists rows of a part that differ, and then copies of no row.
-func (s *Server) Disagreements(ctx context.Context, q engine.Querier, r *engine.Reshaping, part engine.Part, but []engine.Key, limit int) ([]engine.Disagreement, error) {
-	flavor, _, err := s.learn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c := comparison{r: r, part: part, but: but, mariadb: flavor == mariadbFlavor}
-	found, err := c.listWrong(ctx, q, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list the rows of %s that differ from %s: %w", r.Table.Name, r.Shadow, err)
-	}
-	if len(found) >= limit {
-		return found, nil
-	}
-	for _, list := range []func() (string, error){c.extraList, c.doubleList} {
-		query, err := list()
-		if err != nil {
-			return nil, err
-		}
-		extra, err := c.listExtra(ctx, q, query, limit-len(found))
-		if err != nil {
-			return nil, fmt.Errorf("list the rows of %s that are not in %s: %w", r.Shadow, r.Table.Name, err)
-		}
-		found = append(found, extra...)
-	}
-	return found, nil
-}
-
-// listWrong lists rows whose copies are missing or different.
-func (c comparison) listWrong(ctx context.Context, q engine.Querier, limit int) ([]engine.Disagreement, error) {
-	condition, err := c.condition(c.r.Table)
-	if err != nil {
-		return nil, err
-	}
-	p, into := c.r.Forward, QuoteName(c.r.Forward.Into.Name)
-	var list []string
-	for i, column := range c.r.Table.Key {
-		list = append(list, keyExpr(c.r.Table.Column(column).Type, fmt.Sprintf("s.k%d", i)))
-	}
-	list = append(list, into+"."+Quote(p.Key[0])+" IS NOT NULL")
-	for i, a := range p.Columns {
-		t := p.Into.Column(a.Column).Type
-		want, have := fmt.Sprintf("s.e%d", i), into+"."+Quote(a.Column)
-		list = append(list, c.same(t, want, have), shown(t, want), shown(t, have))
-	}
-	query := fmt.Sprintf("SELECT %s FROM %s WHERE %s LIMIT %d", strings.Join(list, ", "), c.joined(c.wanted(), condition), c.differs(), limit)
-	rows, err := q.Query(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // Err tells
-	var found []engine.Disagreement
-	for rows.Next() {
-		key, scan := newKey(c.r.Table)
-		var there bool
-		equal, want, have := make([]bool, len(p.Columns)), make([]sql.NullString, len(p.Columns)), make([]sql.NullString, len(p.Columns))
-		scan = append(scan, &there)
-		for i := range p.Columns {
-			scan = append(scan, &equal[i], &want[i], &have[i])
-		}
-		if err := rows.Scan(scan...); err != nil {
-			return nil, err
-		}
-		d := engine.Disagreement{Key: key, What: "missing"}
-		if there {
-			d.What = "different"
-			for i, a := range p.Columns {
-				if !equal[i] {
-					d.Columns = append(d.Columns, engine.Unlike{Column: a.Column, Want: orNull(want[i]), Have: orNull(have[i])})
-				}
-			}
-		}
-		found = append(found, d)
-	}
-	return found, rows.Err()
-}
-
-// extra writes the copies, as x, of no row; nothing where they are looked for
-// with another part: where the part's bounds say nothing of the copies, it is
-// done with the part that has the first row, and leaves out what is noted.
+// extra writes the part's copies, as x, of no row; nothing where it has none.
+// What is noted as changed is left out.
 func (c comparison) extra() (string, error) {
-	p, t, name := c.r.Forward, c.copyTable(), QuoteName(c.r.Table.Name)
-	unbounded := p.Apart && c.part.Keys == nil
-	condition, noted := "TRUE", ""
-	switch {
-	case unbounded && c.part.Within.After != nil:
-		return "", nil
-	case unbounded:
-		noted = " AND NOT EXISTS (SELECT 1 FROM " + QuoteName(c.r.Capture.Log) + " AS l WHERE " + c.asBefore("l.", c.r.Capture.LogKey, false) + ")"
-	default:
-		var err error
-		if condition, err = c.condition(t); err != nil {
-			return "", err
-		}
+	condition, some, err := c.copies()
+	if err != nil || !some {
+		return "", err
 	}
 	var list []string
-	for i, column := range p.Key {
+	for i, column := range c.r.Forward.Key {
 		list = append(list, fmt.Sprintf("%s AS k%d", Quote(column), i))
 	}
-	old := func(column string) string { return column }
-	return "(SELECT " + strings.Join(list, ", ") + " FROM " + QuoteName(t.Name) + " FORCE INDEX (" + Quote(t.KeyName) + ") WHERE " + condition + ") AS x LEFT JOIN " + name +
-		" FORCE INDEX (" + Quote(c.r.Table.KeyName) + ") ON " + c.asBefore(name+".", old, p.Apart) + " WHERE " + name + "." + Quote(c.r.Table.Key[0]) + " IS NULL" + noted, nil
+	noted := ""
+	if c.part.Keys == nil && !c.bounded() {
+		noted = " AND NOT EXISTS (SELECT 1 FROM " + QuoteName(c.r.Capture.Log) + " AS l WHERE " + c.asBefore("l.", c.r.Capture.LogKey, false) + ")"
+	}
+	name, same := QuoteName(c.r.Table.Name), func(column string) string { return column }
+	return "(SELECT " + strings.Join(list, ", ") + " FROM " + c.shadow() + " WHERE " + condition + ") AS x LEFT JOIN " + name + " FORCE INDEX (" + Quote(c.r.Table.KeyName) +
+		") ON " + c.asBefore(name+".", same, c.r.Forward.Apart) + " WHERE " + name + "." + Quote(c.r.Table.Key[0]) + " IS NULL" + noted, nil
 }
 
 // asBefore writes that columns for the old key, under a prefix, have the values
@@ -321,73 +254,4 @@ func (c comparison) asBefore(prefix string, called func(column string) string, e
 		}
 	}
 	return strings.Join(on, " AND ")
-}
-
-// extraList lists copies of no row.
-func (c comparison) extraList() (string, error) {
-	from, err := c.extra()
-	if err != nil || from == "" {
-		return "", err
-	}
-	var keys []string
-	for i, column := range c.r.Table.Key {
-		keys = append(keys, keyExpr(c.r.Table.Column(column).Type, fmt.Sprintf("x.k%d", i)))
-	}
-	return "SELECT " + strings.Join(keys, ", ") + " FROM " + from, nil
-}
-
-// doubleList lists rows that have more than one copy; nothing where none can.
-func (c comparison) doubleList() (string, error) {
-	if c.single() {
-		return "", nil
-	}
-	t := c.copyTable()
-	condition, err := c.condition(t)
-	if err != nil {
-		return "", err
-	}
-	list := strings.Join(keyExprs(t), ", ")
-	return "SELECT " + list + " FROM " + QuoteName(t.Name) + " FORCE INDEX (" + Quote(t.KeyName) + ") WHERE " + condition + " GROUP BY " + list + " HAVING COUNT(*) > 1", nil
-}
-
-// listExtra lists copies that there should not be, by the key of a query.
-func (c comparison) listExtra(ctx context.Context, q engine.Querier, query string, limit int) ([]engine.Disagreement, error) {
-	if query == "" || limit <= 0 {
-		return nil, nil
-	}
-	rows, err := q.Query(ctx, fmt.Sprintf("%s LIMIT %d", query, limit))
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // Err tells
-	var found []engine.Disagreement
-	for rows.Next() {
-		key, into := newKey(c.r.Table)
-		if err := rows.Scan(into...); err != nil {
-			return nil, err
-		}
-		found = append(found, engine.Disagreement{Key: key, What: "extra"})
-	}
-	return found, rows.Err()
-}
-
-// shown writes a value as text.
-func shown(t engine.Type, expr string) string {
-	if geometries[t.Base] {
-		return "CONCAT('0x', LOWER(HEX(" + expr + ")))"
-	}
-	switch t.Base {
-	case "binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "vector":
-		return "CONCAT('0x', LOWER(HEX(" + expr + ")))"
-	case "bit":
-		return "CAST(CAST(" + expr + " AS UNSIGNED) AS CHAR)"
-	}
-	return "CAST(" + expr + " AS CHAR)"
-}
-
-func orNull(v sql.NullString) string {
-	if !v.Valid {
-		return "NULL"
-	}
-	return v.String
 }
