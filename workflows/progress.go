@@ -26,9 +26,10 @@ func (m *migration) percent() float64 {
 	if m.st.cutOver() {
 		return 100
 	}
+	weights := task.WeightsOf(m.ref.Kind)
 	var all, done float64
 	for _, phase := range task.Phases {
-		weight := task.PhaseWeights[phase]
+		weight := weights[phase]
 		if phase == task.Verify && !m.settings.verifies() {
 			continue
 		}
@@ -92,7 +93,8 @@ func (m *migration) eta() float64 {
 	}
 	rows := float64(max(0, t.RowsTotal-t.RowsDone))
 	if m.st.Phase == task.Transform && m.settings.verifies() {
-		rows += float64(t.RowsTotal) * task.PhaseWeights[task.Verify] / task.PhaseWeights[task.Transform]
+		weights := task.WeightsOf(m.ref.Kind)
+		rows += float64(t.RowsTotal) * weights[task.Verify] / weights[task.Transform]
 	}
 	return math.Round(rows / rate)
 }

@@ -74,6 +74,8 @@ func (m *migration) limits() task.ThrottleStatus {
 		Guards: []task.GuardStatus{}, Held: append([]task.HeldTime{}, m.st.Held...)}
 	if parallel := m.st.Limits.Parallel; parallel != nil {
 		limits.Parallel = *parallel
+	} else if m.window != nil {
+		limits.Parallel = m.window.wanted()
 	}
 	if in.Hold != "" && m.window != nil {
 		limits.Holding, limits.Reason = true, "hold: "+in.Hold

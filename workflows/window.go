@@ -27,6 +27,8 @@ type window struct {
 	activity string
 	open     []piece // in the order to do them
 	running  []piece
+	// streams bounds how many run at once, where nobody asks for another number; 0 does not.
+	streams int
 	// stirred says that something has happened that the loop has to look at.
 	stirred bool
 	alarm   alarm
@@ -36,7 +38,7 @@ type window struct {
 // errContinue, or the failure of the shards that could not be done.
 func (m *migration) runShards(ctx workflow.Context, activity string, work task.Work) error {
 	m.st.receive(work)
-	w := &window{m: m, ctx: ctx, phase: m.st.Phase, activity: activity}
+	w := &window{m: m, ctx: ctx, phase: m.st.Phase, activity: activity, streams: work.Streams}
 	w.sort(work)
 	m.window = w
 	defer func() {
@@ -86,10 +88,14 @@ func kept(list []waiting, keep func(waiting) bool) []waiting {
 
 func (w *window) limit() int { return w.m.allowed(w.wanted()) }
 
-// wanted is how many shards are to run at once, as spec and operator have it.
+// wanted is how many shards are to run at once: what the operator or the spec's
+// throttle says, or else as many as the spec lets, and as do the server good.
 func (w *window) wanted() int {
 	if p := w.m.st.Limits.Parallel; p != nil {
 		return *p
+	}
+	if w.streams > 0 && w.m.settings.Throttle.Parallel == 0 {
+		return min(w.streams, w.m.settings.parallel())
 	}
 	return w.m.settings.parallel()
 }

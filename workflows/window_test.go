@@ -35,6 +35,32 @@ func TestAShardThatAlwaysFailsIsNamedWhenAllTheOthersAreDone(t *testing.T) {
 	require.Equal(t, []string{"retrying", "running", "retrying", "running", "failed"}, w.recorded())
 }
 
+func TestAsManyShardsRunAsDoTheServerGoodUnlessTheThrottleSaysMore(t *testing.T) {
+	for name, test := range map[string]struct {
+		streams, throttle, operator, most int
+	}{
+		"one stream":                {streams: 1, most: 1},
+		"more than the spec lets":   {streams: 8, most: 4},
+		"the spec's throttle wins":  {streams: 1, throttle: 3, most: 3},
+		"as many as may":            {most: 4},
+		"and an operator over both": {streams: 1, throttle: 2, operator: 5, most: 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.verify = 1
+			w.streams, w.spec.Throttle.Parallel = test.streams, test.throttle
+			if test.operator > 0 {
+				w.update(time.Second, task.ThrottleUpdate, task.ThrottleSettings{Parallel: &test.operator})
+			}
+			shown := w.look(30 * time.Second)
+			w.run()
+			w.succeeds()
+			require.Equal(t, test.most, w.most)
+			require.Equal(t, test.most, shown.Throttle.Parallel)
+		})
+	}
+}
+
 func TestEveryLostShardIsCounted(t *testing.T) {
 	w := newWorld(t)
 	w.spec.Retry.Rounds = new(int)

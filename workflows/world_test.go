@@ -35,6 +35,7 @@ type world struct {
 	spec *spec.Spec // what in.Spec is made of
 
 	transform, verify int // shards
+	streams           int // of the transform that do the server good
 	plan              task.PreflightResult
 	cut               task.CutoverResult
 	shut              int     // how many cut-overs find their window over
@@ -275,6 +276,9 @@ func land[I, R any](w *world, f *flight, name string, in I, do func(I) (R, error
 
 func (w *world) work(phase task.Phase, shards int) task.Work {
 	work := task.Work{Shards: shards, RowsTotal: int64(shards) * rowsPerShard}
+	if phase == task.Transform {
+		work.Streams = w.streams
+	}
 	for no := 1; no <= shards; no++ {
 		if w.done[shardID(phase, no)] {
 			work.Done++

@@ -23,6 +23,10 @@ type Reshaper interface {
 	DropBeside(ctx context.Context, r *engine.Reshaping, name engine.Name) error
 	// BuildShadow builds an index or key, unless it is there.
 	BuildShadow(ctx context.Context, r *engine.Reshaping, b engine.Build) error
+	// CopyStreams is how many streams of rows may be written at once without the
+	// commits of others waiting for it; 0 when it is no matter. why says what the
+	// server would need for more.
+	CopyStreams(ctx context.Context) (streams int, why string, err error)
 	// FreshenShadow makes the server look at the shadow's rows, for its plans.
 	FreshenShadow(ctx context.Context, r *engine.Reshaping) error
 
@@ -34,6 +38,14 @@ type Reshaper interface {
 	Compare(ctx context.Context, q engine.Querier, r *engine.Reshaping, part engine.Part, but []engine.Key) (engine.Compared, error)
 	// Disagreements lists rows of such a part that differ.
 	Disagreements(ctx context.Context, q engine.Querier, r *engine.Reshaping, part engine.Part, but []engine.Key, limit int) ([]engine.Disagreement, error)
+
+	// Freshen looks whether the plan is still right about what hangs on the table,
+	// and makes the statements of the swap anew where it is not; the plan itself
+	// where it is. What cannot be taken over is a fault of class config.
+	Freshen(ctx context.Context, want *engine.Reshape, r *engine.Reshaping) (*engine.Reshaping, error)
+	// Hanging is what hangs on a table, in lines; nothing where all of it goes by
+	// the table's name.
+	Hanging(ctx context.Context, table engine.Name) (engine.Shape, error)
 
 	// Swap tries once to change the tables' names, in a session that is of no
 	// more use then. A lock that is not to be had is an error of class busy, and

@@ -103,6 +103,9 @@ type Work struct {
 	BytesDone int64 `json:"bytes_done"`
 	// Labels describe the open shards ("shop.orders 3/8"), in the order of Open.
 	Labels []string `json:"labels"`
+	// Streams is how many of the shards should run at once, unless the throttle
+	// says otherwise; 0 is as many as may.
+	Streams int `json:"streams,omitempty"`
 	// Changelog is what is noted of changes and still to be applied, where
 	// changes are noted.
 	Changelog *ChangelogStatus `json:"changelog,omitempty"`

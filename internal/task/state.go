@@ -53,6 +53,19 @@ var Phases = []Phase{Preflight, Backup, Transform, Verify, Cutover, Cleanup}
 // percent.
 var PhaseWeights = map[Phase]float64{Preflight: 1, Backup: 1, Transform: 68, Verify: 27, Cutover: 2, Cleanup: 1}
 
+// indexWeights are those of an index rebuild, whose verification reads little or
+// nothing.
+var indexWeights = map[Phase]float64{Preflight: 1, Backup: 1, Transform: 90, Verify: 6, Cutover: 1, Cleanup: 1}
+
+// WeightsOf are how much of a whole migration of a kind the phases are, as a
+// rule, in percent.
+func WeightsOf(kind Kind) map[Phase]float64 {
+	if kind == Reindex {
+		return indexWeights
+	}
+	return PhaseWeights
+}
+
 // Kind is a kind of migration.
 type Kind string
 
@@ -65,4 +78,4 @@ const (
 )
 
 // Kinds lists the kinds of migration that this version runs.
-var Kinds = []Kind{Copy, DDL, Backfill}
+var Kinds = []Kind{Copy, DDL, Backfill, Reindex}

@@ -78,6 +78,9 @@ func (s *Server) DropBeside(ctx context.Context, r *engine.Reshaping, name engin
 	return s.patient().EnsureDropped(ctx, name)
 }
 
+// CopyStreams is as many as may be: commits wait for nothing that others write.
+func (s *Server) CopyStreams(context.Context) (streams int, why string, err error) { return 0, "", nil }
+
 // FreshenShadow makes the server look at the shadow's rows, and note which pages
 // all can see, so that indexes alone answer from the first moment on.
 func (s *Server) FreshenShadow(ctx context.Context, r *engine.Reshaping) error {
@@ -95,26 +98,10 @@ func (s *Server) Settle(ctx context.Context, r *engine.Reshaping, back bool) err
 		statements = r.SettleBack
 	}
 	for _, statement := range statements {
-		if err := s.settle(ctx, r, statement); err != nil {
+		c := change{what: strings.TrimSpace(engine.ShortStatement(statement)), table: r.Table.Name}
+		if err := s.patient().once(ctx, c, []string{statement}); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// settle runs a statement of a Settle, in as many tries as its lock takes.
-func (s *Server) settle(ctx context.Context, r *engine.Reshaping, statement string) error {
-	var failure error
-	for try, wait := range captureWaits {
-		if err := pause(ctx, try); err != nil {
-			return err
-		}
-		if failure = s.run(ctx, []string{deparsed, statement}, wait); failure == nil || !again(failure) {
-			break
-		}
-	}
-	if failure != nil {
-		return s.explain(ctx, change{what: strings.TrimSpace(engine.ShortStatement(statement)), table: r.Table.Name}, failure)
 	}
 	return nil
 }

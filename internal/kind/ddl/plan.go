@@ -109,6 +109,15 @@ func (d *DDL) Plan(ctx context.Context, run *kind.Run) (*task.Plan, error) {
 	for _, line := range added {
 		notes = append(notes, "after: "+line)
 	}
+	if p.item.Reshaping != nil && !run.Spec.Throttle.None {
+		_, why, err := db.CopyStreams(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if why != "" {
+			notes = append(notes, why)
+		}
+	}
 	table := task.TablePlan{Source: t.Name.String(), Target: t.Name.String(), Rows: t.Rows, Bytes: t.Bytes, Key: t.Key, Shards: p.item.shards(run.Spec), Notes: notes}
 	out := &task.Plan{Kind: task.DDL, Name: run.Spec.Name, Target: fmt.Sprintf("%s (%s %s)", db.Conn, p.identity.Flavor, p.identity.Version),
 		Tables: []task.TablePlan{table}, Warnings: p.item.Notes, Shards: table.Shards, RowsTotal: t.Rows, BytesTotal: t.Bytes,

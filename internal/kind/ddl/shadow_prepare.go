@@ -32,7 +32,12 @@ func (s *shadow) prepare(ctx context.Context) (task.Work, error) {
 			}
 		}
 	}
-	return s.run.Ledger.Work(ctx, task.Transform)
+	work, err := s.run.Ledger.Work(ctx, task.Transform)
+	if err != nil || s.run.Spec.Throttle.None {
+		return work, err
+	}
+	work.Streams, _, err = s.db.CopyStreams(ctx)
+	return work, err
 }
 
 func (s *shadow) make(ctx context.Context) error {
