@@ -54,6 +54,24 @@ func TestADeadlockHalvesTheChunkDownToTheSmallest(t *testing.T) {
 	require.EqualValues(t, 100, s.Rows())
 }
 
+func TestWithoutALimitACommitMayTakeALittleLongerThanTheQuickest(t *testing.T) {
+	s := NewSizer(Limits{Target: time.Second, MaxBytes: 1 << 30, Start: 1000, Min: 10, Max: 2000})
+	slow, more := 20*time.Millisecond, 2*time.Millisecond
+	s.CommitGently(1000, slow, more)
+	require.EqualValues(t, 1000, s.Rows(), "it is the disk that needs this")
+	s.CommitGently(1000, slow+time.Millisecond, more)
+	require.EqualValues(t, 1000, s.Rows())
+	s.CommitGently(1000, slow+5*time.Millisecond, more)
+	require.EqualValues(t, 500, s.Rows())
+	s.CommitGently(500, time.Millisecond, more)
+	s.CommitGently(s.Rows(), slow, more)
+	require.Less(t, s.Rows(), int64(300), "now that the disk is quicker, it is the chunk")
+	for range 1000 {
+		s.CommitGently(s.Rows(), slow, more)
+	}
+	require.GreaterOrEqual(t, s.Rows(), int64(1000), "what was quick once is forgotten")
+}
+
 func TestALongCommitHalvesTheChunksUntilTheyAreCalmAgain(t *testing.T) {
 	s := NewSizer(Limits{Target: time.Second, MaxBytes: 1 << 30, Start: 1000, Min: 10, Max: 2000})
 	s.Commit(1000, 50*time.Millisecond, 10*time.Millisecond)

@@ -30,6 +30,7 @@ const (
 	window    = 10  // chunks that are remembered
 	growth    = 1.5 // a chunk is at most this many times its predecessor
 	alarmOver = 5   // times over the target, at which the size falls to a tenth
+	forget    = 50  // commits, about, after which a quick one says little of the disk
 )
 
 // Sizer adapts the size of chunks to what the last ones took: the 90th
@@ -41,6 +42,8 @@ type Sizer struct {
 	rows   int64
 	costs  []cost
 	calm   int64 // rows at which commits took no longer than they may; 0 for no limit
+	// quickest is what the quickest commit of late took.
+	quickest time.Duration
 }
 
 // cost is what one row of a chunk took.
@@ -89,6 +92,23 @@ func (s *Sizer) Done(rows, bytes int64, took time.Duration) {
 func (s *Sizer) Commit(rows int64, took, most time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.commit(rows, took, most)
+}
+
+// CommitGently is Commit for a limit that nobody has set: a commit may take as
+// long as the quickest of late, which is what the disk needs for any, and more
+// on top of it.
+func (s *Sizer) CommitGently(rows int64, took, more time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.quickest += s.quickest / forget
+	if s.quickest == 0 || took < s.quickest {
+		s.quickest = took
+	}
+	s.commit(rows, took, s.quickest+more)
+}
+
+func (s *Sizer) commit(rows int64, took, most time.Duration) {
 	switch {
 	case most <= 0:
 		s.calm = 0

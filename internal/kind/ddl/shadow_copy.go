@@ -26,9 +26,9 @@ const (
 	firstRows, fewestRows = 2000, 100
 	// chunkBytes is how many bytes of rows a chunk has, about, at the most.
 	chunkBytes = 16 << 20
-	// gentle is how long the commit of a chunk may take when the spec does not
-	// say: the application's commits wait behind it.
-	gentle = 4 * time.Millisecond
+	// gentle is how much longer than the quickest the commit of a chunk may take
+	// when the spec does not say: the application's commits wait behind it.
+	gentle = 1500 * time.Microsecond
 	// tolerantChunks is for how many chunks after a clash others are expected.
 	tolerantChunks = 10
 )
@@ -98,12 +98,13 @@ func width(t *engine.Table) int64 {
 	return max(1, t.Bytes/t.Rows)
 }
 
-// commitLimit is how long a commit may take.
-func (s *shadow) commitLimit() time.Duration {
+// committed lets the time of a commit decide how big the next chunks are.
+func (s *shadow) committed(sizer *shard.Sizer, rows int64, took time.Duration) {
 	if limit := s.run.Throttle.CommitLimit(); limit > 0 || s.run.Spec.Throttle.None {
-		return limit
+		sizer.Commit(rows, took, limit)
+		return
 	}
-	return gentle
+	sizer.CommitGently(rows, took, gentle)
 }
 
 // copyWork is one attempt at copying a shard.
@@ -239,7 +240,7 @@ func (w *copyWork) write(ctx context.Context, within engine.Range, rows int64, l
 	w.busy, w.tolerant = 0, max(0, w.tolerant-1)
 	rows = max(rows, written)
 	w.sizer.Done(rows, rows*w.width, w.took)
-	w.sizer.Commit(rows, committed, w.commitLimit())
+	w.shadow.committed(w.sizer, rows, committed)
 	w.d.sizes.Store(w.run.Ref.ID, w.sizer.Rows())
 	w.beat(written, "")
 	return nil
