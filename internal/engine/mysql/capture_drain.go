@@ -289,13 +289,10 @@ func copyRows(c *engine.Capture, p *engine.Projection, condition string) string 
 }
 
 // RemoveKeys writes the statement that removes the rows of some keys from the
-// other table, by the key: one that goes through a small table waits for every
-// row that a chunk is just writing.
+// other table.
 func (s *Server) RemoveKeys(p *engine.Projection, keys []engine.Key) (string, error) {
-	t := p.KeyTable()
-	condition, err := keysWhere(t, keys, p.Apart)
-	name := QuoteName(t.Name)
-	return "DELETE " + name + " FROM " + name + " FORCE INDEX (" + Quote(t.KeyName) + ") WHERE " + condition, err
+	condition, err := keysWhere(p.KeyTable(), keys, p.Apart)
+	return "DELETE FROM " + QuoteName(p.Into.Name) + " WHERE " + condition, err
 }
 
 // RemoveLost is empty: that a table was emptied is not noted here.

@@ -1,9 +1,7 @@
 package mysql
 
 import (
-	"database/sql"
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,31 +74,6 @@ func TestACopyIsRemovedByTheBytesOfItsKeyWhereTheKeyIsComparedInAnotherWay(t *te
 			require.Equal(t, left, count, key)
 			require.NoError(t, tx.Rollback(t.Context()))
 		}
-	})
-}
-
-func TestCopiesAreRemovedByTheirKeyHoweverFewThereAre(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *testServer) {
-		s.exec(t, "CREATE TABLE items (id int NOT NULL PRIMARY KEY, n int)", "INSERT INTO items SELECT n, n FROM ("+numbered(60)+") numbers")
-		r := s.copied(t, "items", "MODIFY n bigint", nil)
-		var keys []engine.Key
-		for i := range 50 {
-			keys = append(keys, engine.Key{{Kind: engine.NumberKey, Value: fmt.Sprint(1 + i)}})
-		}
-		remove, err := s.RemoveKeys(r.Forward, keys)
-		require.NoError(t, err)
-		rows, err := s.db.QueryContext(t.Context(), "EXPLAIN "+remove)
-		require.NoError(t, err)
-		defer rows.Close()
-		names, err := rows.Columns()
-		require.NoError(t, err)
-		require.True(t, rows.Next())
-		values, into := make([]sql.NullString, len(names)), make([]any, len(names))
-		for i := range values {
-			into[i] = &values[i]
-		}
-		require.NoError(t, rows.Scan(into...))
-		require.Equal(t, "range", values[slices.Index(names, "type")].String)
 	})
 }
 
