@@ -58,4 +58,7 @@ type DataTest struct {
 	// are in the way. It has no ORDER BY and no LIMIT.
 	Rows    string
 	Columns []string
+	// Each are the expressions over the table's columns that the test computes of
+	// a row: when it cannot, the row is looked for by them. None where it always can.
+	Each []string
 }

@@ -38,7 +38,7 @@ func (q Quoter) UniqueTest(t *Table, unique []string) DataTest {
 // CheckTest looks for rows for which a condition about columns is false.
 func (q Quoter) CheckTest(t *Table, condition string, about []string) DataTest {
 	columns := named(t, about...)
-	return DataTest{What: condition, Columns: columns,
+	return DataTest{What: condition, Columns: columns, Each: []string{condition},
 		Rows: "SELECT " + q.list(columns) + " FROM " + q.Name(t.Name) + " WHERE NOT (" + condition + ")"}
 }
 

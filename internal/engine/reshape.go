@@ -61,6 +61,15 @@ type Reshaping struct {
 	// Also are other tables that the change of names locks.
 	Also []Name `json:"also,omitempty"`
 
+	// Inline says that all indexes are built from the beginning.
+	Inline bool `json:"inline,omitempty"`
+	// Hanging is what the plan was made from besides, on PostgreSQL: everything
+	// that hangs on the table, in lines. When it has changed, Freshen makes the
+	// statements anew. Hung is what hangs on the new table right after the swap,
+	// and what the way back takes away again.
+	Hanging Shape `json:"hanging,omitempty"`
+	Hung    Shape `json:"hung,omitempty"`
+
 	// Before and After are the table's definition as it is and as it becomes.
 	Before Shape `json:"before"`
 	After  Shape `json:"after"`

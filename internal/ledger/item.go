@@ -65,3 +65,16 @@ func (l *Ledger) SetItemState(ctx context.Context, q engine.Querier, no int, fro
 	}
 	return nil
 }
+
+// Replan notes another plan of an item, made anew for the same work.
+func (l *Ledger) Replan(ctx context.Context, q engine.Querier, no int, definition json.RawMessage) error {
+	if err := l.guard(ctx, q); err != nil {
+		return err
+	}
+	text, err := encode(definition)
+	if err != nil {
+		return err
+	}
+	_, err = l.store.exec(ctx, q, `update {item} set definition = ? where migration = ? and "no" = ?`, text, l.ID, no)
+	return err
+}

@@ -180,6 +180,15 @@ func (s *Server) Settle(ctx context.Context, r *engine.Reshaping, _ bool) error 
 	return s.dropSentries(ctx, r)
 }
 
+// Freshen has nothing to make anew: what hangs on a table goes by its name, and
+// what does not is refused by Swap.
+func (s *Server) Freshen(_ context.Context, _ *engine.Reshape, r *engine.Reshaping) (*engine.Reshaping, error) {
+	return r, nil
+}
+
+// Hanging is nothing: what hangs on a table goes by its name.
+func (s *Server) Hanging(context.Context, engine.Name) (engine.Shape, error) { return nil, nil }
+
 // FreshenShadow makes the server count the shadow's rows and values.
 func (s *Server) FreshenShadow(ctx context.Context, r *engine.Reshaping) error {
 	return collect(ctx, s.db, func(rows *sql.Rows) error {

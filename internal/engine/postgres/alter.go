@@ -113,8 +113,11 @@ func (p *alterPlan) tryEach(ctx context.Context, c *clone) error {
 		}
 		switch a.kind {
 		case plainAction:
-			if doing != "" {
+			switch was, is := before.Column(a.column), after.Column(a.column); {
+			case doing != "":
 				p.refuse(*a, doing+" under a lock that keeps everybody out")
+			case a.retypes && zoned(was.Type) != zoned(is.Type):
+				p.refuse(*a, "depends on the time zone of whoever does it")
 			}
 		case checkAction:
 			if err := p.newCheck(ctx, c, i, before, after); err != nil {

@@ -154,11 +154,15 @@ func (c *clone) run(ctx context.Context, statement string) (doing string, err er
 	if err != nil {
 		return "", err
 	}
-	c.said = nil
-	if _, err := c.tx.Exec(ctx, statement); err != nil {
+	var said []string
+	if err := c.asUser(ctx, func() error {
+		c.said = nil
+		_, err := c.tx.Exec(ctx, statement)
+		said = c.said
+		return err
+	}); err != nil {
 		return "", err
 	}
-	said := c.said
 	after, err := c.file(ctx)
 	if err != nil {
 		return "", err

@@ -15,6 +15,8 @@ const tableMark = "\x01"
 // attachments are what hangs on a table besides its columns, and is not copied
 // with them.
 type attachments struct {
+	// table is the definition of the table itself.
+	table engine.Shape
 	// refusals are what would be lost, and how it is kept from that.
 	refusals []string
 	// unlike makes of a clone what LIKE does not, and shadowed of the shadow.
@@ -64,6 +66,7 @@ type oldSequence struct {
 	identity     bool
 	max          int64
 	grants       []string
+	comment      *string
 }
 
 // oldStatistics are extended statistics.
@@ -104,6 +107,11 @@ func (s *Server) attached(ctx context.Context, name engine.Name) (*attachments, 
 		if _, err := tx.Exec(ctx, deparsed); err != nil {
 			return err
 		}
+		t, err := describeTable(ctx, tx, name)
+		if err != nil {
+			return err
+		}
+		a.table = engine.ShapeOf(t, true)
 		for _, read := range []func(context.Context) error{r.refusals, r.table, r.columns, r.indexes, r.sequences, r.foreignKeys, r.triggers, r.views, r.policies, r.publications, r.statistics, r.grants, r.names} {
 			if err := read(ctx); err != nil {
 				return err
@@ -170,9 +178,12 @@ func (r *attachReader) refusals(ctx context.Context) error {
 			AND NOT (d.classid = 'pg_policy'::regclass AND EXISTS (SELECT FROM pg_policy p WHERE p.oid = d.objid AND p.polrelid = $1))
 			AND NOT (d.classid = 'pg_publication_rel'::regclass AND EXISTS (SELECT FROM pg_publication_rel p WHERE p.oid = d.objid AND p.prrelid = $1))
 			AND NOT (d.classid = 'pg_statistic_ext'::regclass AND EXISTS (SELECT FROM pg_statistic_ext x WHERE x.oid = d.objid AND x.stxrelid = $1))
-			AND NOT (d.classid = 'pg_rewrite'::regclass AND EXISTS (SELECT FROM pg_rewrite w JOIN pg_class v ON v.oid = w.ev_class WHERE w.oid = d.objid AND v.relkind = 'v'))
+			AND NOT (d.classid = 'pg_rewrite'::regclass AND EXISTS (SELECT FROM pg_rewrite w JOIN pg_class v ON v.oid = w.ev_class WHERE w.oid = d.objid AND v.relkind = 'v' AND w.rulename = '_RETURN'))
 		UNION SELECT CASE WHEN c.relispartition THEN 'the partitioned table ' ELSE 'the inherited table ' END || i.inhparent::regclass FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhrelid = $1
 		UNION SELECT 'the type ' || format_type(reloftype, NULL) || ' that it is of' FROM pg_class WHERE oid = $1 AND reloftype <> 0
+		UNION SELECT 'its membership in the extension ' || e.extname FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
+			WHERE d.refclassid = 'pg_extension'::regclass AND d.classid = 'pg_class'::regclass AND d.objid = $1 AND d.deptype = 'e'
+		UNION SELECT 'subscription ' || s.subname || ', which writes to it' FROM pg_subscription_rel x JOIN pg_subscription s ON s.oid = x.srsubid WHERE x.srrelid = $1
 		UNION SELECT 'a security label of ' || provider FROM pg_seclabel WHERE classoid = 'pg_class'::regclass AND objoid = $1
 		UNION SELECT 'foreign key ' || conname || ' of the partitioned table ' || conrelid::regclass FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid AND c.relkind = 'p'
 			WHERE k.confrelid = $1 AND k.contype = 'f' AND k.conparentid = 0
@@ -225,7 +236,7 @@ func (r *attachReader) table(ctx context.Context) error {
 func (r *attachReader) columns(ctx context.Context) error {
 	var column, setting string
 	if err := r.each(ctx, `SELECT attname, 'SET STATISTICS ' || attstattarget FROM pg_attribute WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped AND attstattarget >= 0
-		UNION ALL SELECT attname, 'SET (' || array_to_string(attoptions, ', ') || ')' FROM pg_attribute WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped AND attoptions IS NOT NULL`,
+		UNION ALL SELECT attname, 'SET (' || option || ')' FROM pg_attribute, unnest(attoptions) option WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped AND option LIKE 'n\_distinct%'`,
 		[]any{&column, &setting}, func() error {
 			r.into.unlike = append(r.into.unlike, "ALTER TABLE "+tableMark+" ALTER COLUMN "+Quote(column)+" "+setting)
 			return nil
@@ -252,23 +263,24 @@ func (r *attachReader) indexes(ctx context.Context) error {
 		LEFT JOIN pg_tablespace s ON s.oid = i.reltablespace WHERE x.indrelid = $1 ORDER BY i.relname COLLATE "C"`, []any{&x.name, &x.clustered, &x.identity, &x.comment, &x.tablespace}, func() error {
 		r.into.indexes = append(r.into.indexes, x)
 		r.into.indexSpaces[x.name] = x.tablespace
+		if x.identity { // so that the server refuses what such an index cannot be
+			r.into.unlike = append(r.into.unlike, "ALTER TABLE "+tableMark+" REPLICA IDENTITY USING INDEX "+Quote(x.name))
+		}
 		return nil
 	})
 }
 
 func (r *attachReader) sequences(ctx context.Context) error {
 	var q oldSequence
-	var schema string
-	err := r.each(ctx, `SELECT n.nspname, q.relname, a.attname, d.deptype = 'i', s.seqmax, ARRAY(SELECT format('GRANT %s ON SEQUENCE '||E'\x01'||' TO %s', x.privilege_type, CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(x.grantee)) END)
-			FROM aclexplode(q.relacl) x WHERE x.grantee <> q.relowner)
-		FROM pg_depend d JOIN pg_class q ON q.oid = d.objid AND q.relkind = 'S' JOIN pg_namespace n ON n.oid = q.relnamespace JOIN pg_sequence s ON s.seqrelid = q.oid JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+	return r.each(ctx, `SELECT q.relname, a.attname, d.deptype = 'i', s.seqmax, ARRAY(SELECT format('GRANT %s ON SEQUENCE '||E'\x01'||' TO %s', x.privilege_type, CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(x.grantee)) END
+				|| CASE WHEN x.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) FROM aclexplode(q.relacl) x WHERE x.grantee <> q.relowner), obj_description(q.oid, 'pg_class')
+		FROM pg_depend d JOIN pg_class q ON q.oid = d.objid AND q.relkind = 'S' JOIN pg_sequence s ON s.seqrelid = q.oid JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
 		WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = $1 AND d.deptype IN ('a', 'i') ORDER BY a.attnum, q.relname`,
-		[]any{&schema, &q.name, &q.column, &q.identity, &q.max, &q.grants}, func() error {
+		[]any{&q.name, &q.column, &q.identity, &q.max, &q.grants, &q.comment}, func() error {
 			r.into.sequences = append(r.into.sequences, q)
 			q.grants = nil
 			return nil
 		})
-	return err
 }
 
 // names reads which names are taken in the table's schema.

@@ -88,15 +88,18 @@ func (r *attachReader) views(ctx context.Context) error {
 	var oid uint32
 	var name, definition string
 	var options *string
-	var may bool
-	return r.each(ctx, `SELECT DISTINCT v.oid, quote_ident(n.nspname) || '.' || quote_ident(v.relname), pg_get_viewdef(v.oid), array_to_string(v.reloptions, ', '), pg_has_role(v.relowner, 'USAGE')
+	var may, temporary bool
+	return r.each(ctx, `SELECT DISTINCT v.oid, quote_ident(n.nspname) || '.' || quote_ident(v.relname), pg_get_viewdef(v.oid), array_to_string(v.reloptions, ', '), pg_has_role(v.relowner, 'USAGE'), v.relpersistence = 't'
 		FROM pg_depend d JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class AND v.relkind = 'v' JOIN pg_namespace n ON n.oid = v.relnamespace
-		WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = $1 ORDER BY 2`, []any{&oid, &name, &definition, &options, &may}, func() error {
+		WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = $1 ORDER BY 2`, []any{&oid, &name, &definition, &options, &may, &temporary}, func() error {
 		text := "CREATE OR REPLACE VIEW " + name
 		if options != nil {
 			text += " WITH (" + *options + ")"
 		}
-		if !may {
+		switch {
+		case temporary:
+			r.into.refusals = append(r.into.refusals, "the temporary view "+name+", which only its session can have anew")
+		case !may:
 			r.into.refusals = append(r.into.refusals, "view "+name+", whose owner this user is not")
 		}
 		key := fmt.Sprintf("view %d", oid)

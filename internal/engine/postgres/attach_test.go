@@ -141,6 +141,10 @@ func TestWhatWouldBeLostIsRefusedByName(t *testing.T) {
 		{"CREATE FUNCTION f() RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT count(*) FROM plain; END", "ALTER price TYPE numeric(12,2)", "function public.f()"},
 		{"CREATE FUNCTION g(plain) RETURNS int LANGUAGE sql AS 'SELECT 1'", "ALTER price TYPE numeric(12,2)", "function public.g(public.plain)"},
 		{"CREATE TABLE other (p plain)", "ALTER price TYPE numeric(12,2)", "column p of table public.other"},
+		{"CREATE VIEW front AS SELECT 1 AS id; CREATE RULE behind AS ON INSERT TO front DO INSTEAD INSERT INTO plain VALUES (NEW.id)", "ALTER price TYPE numeric(12,2)", "rule behind on view public.front"},
+		{"CREATE TABLE plain__gw_new (id int)", "ALTER price TYPE numeric(12,2)", "there is a public.plain__gw_new already"},
+		{"CREATE VIEW plain__gw_old AS SELECT 1", "ALTER price TYPE numeric(12,2)", "there is a public.plain__gw_old already"},
+		{"ALTER TABLE plain ALTER price SET NOT NULL; CREATE UNIQUE INDEX plain_price ON plain (price); ALTER TABLE plain REPLICA IDENTITY USING INDEX plain_price", "ALTER price DROP NOT NULL", "replica identity"},
 		{"CREATE TABLE child () INHERITS (plain)", "ALTER price TYPE numeric(12,2)", "table public.child"},
 		{"CREATE VIEW prices AS SELECT price FROM plain", "ALTER price TYPE numeric(12,2)", "view public.prices has columns"},
 		{"CREATE VIEW prices AS SELECT price FROM plain", "DROP COLUMN price", "view public.prices of public.plain does not fit"},
@@ -159,4 +163,29 @@ func TestWhatWouldBeLostIsRefusedByName(t *testing.T) {
 			require.ErrorContains(t, err, c.says)
 		})
 	}
+}
+
+func TestATemporaryViewOfAnotherSessionIsRefusedByName(t *testing.T) {
+	s := opened(t, "CREATE TABLE plain (id int PRIMARY KEY, n int)")
+	conn, err := s.Acquire(t.Context())
+	require.NoError(t, err)
+	defer conn.Destroy()
+	_, err = conn.Exec(t.Context(), "CREATE TEMPORARY VIEW glance AS SELECT id FROM public.plain")
+	require.NoError(t, err)
+	_, err = reshape(t, s, "public.plain", "ALTER n TYPE bigint", nil)
+	require.ErrorContains(t, err, "temporary view pg_temp_")
+}
+
+func TestAnOwnerWhoCannotHaveTheNewTableIsNamed(t *testing.T) {
+	owner, user := newRole(t, ""), newRole(t, "")
+	s := opened(t, "CREATE SCHEMA shop", "CREATE TABLE shop.plain (id int PRIMARY KEY, n int)", "GRANT USAGE ON SCHEMA shop TO "+owner, "ALTER TABLE shop.plain OWNER TO "+owner,
+		"GRANT "+owner+" TO "+user, "GRANT USAGE, CREATE ON SCHEMA shop TO "+user)
+	database := value[string](t, s, "SELECT current_database()::text")
+	execute(t, s, "GRANT CREATE ON DATABASE "+database+" TO "+user)
+	theirs := connect(t, database, user)
+	_, err := reshape(t, theirs, "shop.plain", "ALTER n TYPE bigint", nil)
+	require.ErrorContains(t, err, `GRANT CREATE ON SCHEMA "shop" TO "`+owner+`"`)
+	execute(t, s, "GRANT CREATE ON SCHEMA shop TO "+owner)
+	require.NoError(t, swap(t, theirs, &engine.Swap{Reshaping: reshaped(t, theirs, "shop.plain", "ALTER n TYPE bigint", nil)}))
+	require.Equal(t, owner, value[string](t, s, "SELECT pg_get_userbyid(relowner)::text FROM pg_class WHERE oid = 'shop.plain'::regclass"))
 }

@@ -34,6 +34,15 @@ func (s *Server) Compare(ctx context.Context, q engine.Querier, r *engine.Reshap
 	if err := readOne(ctx, q, query, &found.Rows, &found.Copies, &found.Wrong); err != nil {
 		return found, fmt.Errorf("compare %s with %s: %w", r.Table.Name, r.Shadow, err)
 	}
+	if !c.apart() { // a row with two copies has been counted twice
+		rows, err := c.condition(r.Table)
+		if err != nil {
+			return found, err
+		}
+		if err := readOne(ctx, q, "SELECT count(*) FROM "+QuoteName(r.Table.Name)+" WHERE "+rows, &found.Rows); err != nil {
+			return found, fmt.Errorf("count the rows of %s: %w", r.Table.Name, err)
+		}
+	}
 	if c.extraApart() {
 		var extra int64
 		if err := readOne(ctx, q, "SELECT count(*) FROM "+c.extra(), &extra); err != nil {
@@ -192,6 +201,14 @@ func sameValue(t engine.Type, a, b string) string {
 	return same(t, a, b)
 }
 
+// apart reports whether the shadow can have no two copies of a row.
+func (c comparison) apart() bool {
+	key := c.r.Forward.Key
+	return slices.ContainsFunc(c.r.Forward.Into.Indexes, func(x engine.Index) bool {
+		return x.Unique && x.Predicate == "" && !slices.ContainsFunc(x.Parts, func(part engine.IndexPart) bool { return !slices.Contains(key, part.Column) })
+	})
+}
+
 // extraApart reports whether copies of no row have to be looked for by
 // themselves: where the part's bounds say nothing of the copies. It is done once,
 // with the part that has the first row.
@@ -219,14 +236,21 @@ func (s *Server) Disagreements(ctx context.Context, q engine.Querier, r *engine.
 	if err != nil {
 		return nil, fmt.Errorf("list the rows of %s that differ from %s: %w", r.Table.Name, r.Shadow, err)
 	}
-	if len(found) >= limit || !c.extraApart() {
-		return found, nil
+	if !c.apart() && len(found) < limit {
+		twice, err := c.listTwice(ctx, q, limit-len(found))
+		if err != nil {
+			return nil, fmt.Errorf("list the rows of %s that are more than once in %s: %w", r.Table.Name, r.Shadow, err)
+		}
+		found = append(found, twice...)
 	}
-	extra, err := c.listExtra(ctx, q, limit-len(found))
-	if err != nil {
-		return nil, fmt.Errorf("list the rows of %s that are not in %s: %w", r.Shadow, r.Table.Name, err)
+	if c.extraApart() && len(found) < limit {
+		extra, err := c.listExtra(ctx, q, limit-len(found))
+		if err != nil {
+			return nil, fmt.Errorf("list the rows of %s that are not in %s: %w", r.Shadow, r.Table.Name, err)
+		}
+		found = append(found, extra...)
 	}
-	return append(found, extra...), nil
+	return found, nil
 }
 
 // list lists rows that have no copy or another one, and copies of no row.
@@ -300,20 +324,39 @@ func orNull(text *string) string {
 	return *text
 }
 
+// listTwice lists rows that have more than one copy.
+func (c comparison) listTwice(ctx context.Context, q engine.Querier, limit int) ([]engine.Disagreement, error) {
+	joined, err := c.joined()
+	if err != nil {
+		return nil, err
+	}
+	list, by := make([]string, len(c.r.Table.Key)), make([]string, len(c.r.Table.Key))
+	for i := range c.r.Table.Key {
+		by[i] = fmt.Sprintf("s.k%d", i)
+		list[i] = by[i] + "::text"
+	}
+	return c.extras(ctx, q, fmt.Sprintf("SELECT %s FROM %s WHERE s.here AND x.here GROUP BY %s HAVING count(*) > 1 LIMIT %d", strings.Join(list, ", "), joined, strings.Join(by, ", "), limit))
+}
+
 // listExtra lists copies of no row.
 func (c comparison) listExtra(ctx context.Context, q engine.Querier, limit int) ([]engine.Disagreement, error) {
 	list := make([]string, len(c.r.Forward.Key))
 	for i, column := range c.r.Forward.Key {
 		list[i] = "x." + Quote(column) + "::text"
 	}
-	rows, err := q.Query(ctx, fmt.Sprintf("SELECT %s FROM %s LIMIT %d", strings.Join(list, ", "), c.extra(), limit))
+	return c.extras(ctx, q, fmt.Sprintf("SELECT %s FROM %s LIMIT %d", strings.Join(list, ", "), c.extra(), limit))
+}
+
+// extras reads the keys of copies that there should not be.
+func (c comparison) extras(ctx context.Context, q engine.Querier, query string) ([]engine.Disagreement, error) {
+	rows, err := q.Query(ctx, query)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close() //nolint:errcheck // Err tells
 	var found []engine.Disagreement
 	for rows.Next() {
-		values, into := texts(len(list))
+		values, into := texts(len(c.r.Table.Key))
 		if err := rows.Scan(into...); err != nil {
 			return nil, err
 		}

@@ -115,3 +115,17 @@ func TestPartsOfABigTableAreComparedAndTheRowsThatAreLeftOutAreNotCounted(t *tes
 		require.Equal(t, engine.Compared{Rows: c.rows, Copies: c.rows}, found)
 	}
 }
+
+func TestARowThatIsTwiceInACopyThatWouldTakeItIsFound(t *testing.T) {
+	s := opened(t, "CREATE TABLE things (id int PRIMARY KEY, n int)", "INSERT INTO things (id) SELECT generate_series(1, 5)")
+	r := reshaped(t, s, "public.things", "DROP CONSTRAINT things_pkey, ADD UNIQUE (id, n)", nil)
+	execute(t, s, "INSERT INTO public.things__gw_new VALUES (3, NULL)")
+	found, err := s.Compare(t.Context(), s, r, engine.Part{}, nil)
+	require.NoError(t, err)
+	require.False(t, found.Same(), "%+v", found)
+	rows, err := s.Disagreements(t.Context(), s, r, engine.Part{}, nil, 10)
+	require.NoError(t, err)
+	require.Len(t, rows, 1)
+	require.Equal(t, "extra", rows[0].What)
+	require.Equal(t, "3", rows[0].Key[0].Value)
+}

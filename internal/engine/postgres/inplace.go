@@ -27,8 +27,10 @@ func (s *Server) Impatient(rows, _ float64) []string {
 }
 
 // In writes the statements that make names without a schema those of a schema,
-// for the rest of a session.
-func (s *Server) In(schema string) []string { return []string{"SET search_path = " + Quote(schema)} }
+// and then what they are to the user by default, for the rest of a session.
+func (s *Server) In(schema string) []string {
+	return []string{"SELECT pg_catalog.set_config('search_path', (" + pathFor(schema) + "), false)"}
+}
 
 // Definition is empty: a change of a table is part of its transaction.
 func (s *Server) Definition(context.Context, engine.Name) (string, error) { return "", nil }

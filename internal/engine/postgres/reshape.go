@@ -20,32 +20,42 @@ const keylessBytes = 8 << 30
 // Reshape plans an online copy of a table: the ALTER is tried on an empty clone
 // in a transaction that is rolled back.
 func (s *Server) Reshape(ctx context.Context, want *engine.Reshape) (*engine.Reshaping, error) {
-	p := &reshapePlan{server: s, want: want, table: want.Table}
-	name := want.Table.Name
-	p.out = &engine.Reshaping{Table: want.Table, Shadow: Beside(name, shadowSuffix), Old: Beside(name, oldSuffix), Capture: s.CaptureOf(want.Table)}
-	if want.Table.Partitioned {
-		return nil, p.fault("%s is partitioned: alter its partitions one by one", name)
-	}
-	if err := p.read(); err != nil {
-		return nil, err
-	}
-	if err := p.rights(ctx); err != nil {
-		return nil, err
-	}
-	var err error
-	if p.hangs, err = s.attached(ctx, name); err != nil {
-		return nil, err
-	}
-	if err := p.refuseAttached(); err != nil {
-		return nil, err
-	}
-	if err := s.withClone(ctx, want.Table, func(c *clone) error { return p.try(ctx, c) }); err != nil {
-		return nil, err
-	}
-	if err := p.statements(); err != nil {
+	p := s.planOf(want)
+	if err := p.do(ctx); err != nil {
 		return nil, err
 	}
 	return p.out, nil
+}
+
+func (s *Server) planOf(want *engine.Reshape) *reshapePlan {
+	name := want.Table.Name
+	return &reshapePlan{server: s, want: want, table: want.Table,
+		out: &engine.Reshaping{Table: want.Table, Shadow: Beside(name, shadowSuffix), Old: Beside(name, oldSuffix), Capture: s.CaptureOf(want.Table), Inline: want.Inline}}
+}
+
+// do makes the plan.
+func (p *reshapePlan) do(ctx context.Context) error {
+	if p.table.Partitioned {
+		return p.fault("%s is partitioned: alter its partitions one by one", p.table.Name)
+	}
+	if err := p.read(); err != nil {
+		return err
+	}
+	if err := p.rights(ctx); err != nil {
+		return err
+	}
+	var err error
+	if p.hangs, err = p.server.attached(ctx, p.table.Name); err != nil {
+		return err
+	}
+	p.out.Hanging = p.hangs.lines(p.table.Name)
+	if err := p.refuseAttached(); err != nil {
+		return err
+	}
+	if err := p.server.withClone(ctx, p.table, func(c *clone) error { return p.try(ctx, c) }); err != nil {
+		return err
+	}
+	return p.statements()
 }
 
 // reshapePlan is what is known of an online copy.
@@ -54,18 +64,20 @@ type reshapePlan struct {
 	want    *engine.Reshape
 	table   *engine.Table
 	actions []alterAction
-	renamed map[string]string // old columns by the names that RENAME COLUMN gives them
-	before  *engine.Table     // the clone
-	after   *engine.Table     // and what the ALTER makes of it
-	made    *cloneShape       // in all detail
-	hangs   *attachments
+	// names are those that the actions leave to old columns. What is dropped has none.
+	names  map[string]string
+	before *engine.Table // the clone
+	after  *engine.Table // and what the ALTER makes of it
+	made   *cloneShape   // in all detail
+	hangs  *attachments
 	// from are the old columns of which those of the new form get their values.
 	from   map[string]string
-	usings map[string]string // USING expressions, by column of the new form
+	usings map[string]string // USING expressions, by old column
 	// newKeys are foreign keys that the ALTER adds, goneKeys those that it drops.
 	newKeys  []foreignKey
 	goneKeys []string
 	valid    []string // constraints that it validates
+	again    bool     // the shadow is there already
 	out      *engine.Reshaping
 }
 
@@ -79,7 +91,10 @@ func (p *reshapePlan) read() error {
 	if err != nil {
 		return p.fault("alter: %w", err)
 	}
-	p.renamed, p.usings = map[string]string{}, map[string]string{}
+	p.names, p.usings = map[string]string{}, map[string]string{}
+	for _, name := range columnNames(p.table) {
+		p.names[name] = name
+	}
 	for _, part := range engine.Actions(tokens) {
 		a := parseAction(p.want.Alter, part, p.table)
 		w := &words{tokens: part}
@@ -95,11 +110,15 @@ func (p *reshapePlan) read() error {
 			p.valid = append(p.valid, a.name)
 		case w.eat("RENAME"):
 			w.eat("COLUMN")
-			if old := w.ident(); old != "CONSTRAINT" && w.eat("TO") {
-				p.renamed[old] = w.ident()
+			if name := w.ident(); w.eat("TO") { // and not CONSTRAINT
+				p.rename(name, w.ident())
 			}
+		case a.drops:
+			p.rename(a.column, "")
 		case a.retypes:
-			p.using(a, part)
+			if err := p.using(a, part); err != nil {
+				return err
+			}
 		}
 		p.actions = append(p.actions, a)
 	}
@@ -119,14 +138,43 @@ func (p *reshapePlan) buildable(part []engine.Token) bool {
 	return w.eat("EXCLUDE") || w.eat("UNIQUE") || w.eat("PRIMARY")
 }
 
-// using notes the expression by which a column gets another type.
-func (p *reshapePlan) using(a alterAction, part []engine.Token) {
-	for i, t := range part {
-		if t.Depth == 0 && t.Is("USING") && i+1 < len(part) {
-			p.usings[a.column] = p.want.Alter[part[i+1].Start:part[len(part)-1].End]
-			return
+// called is the old column that has a name by now; empty for a new one.
+func (p *reshapePlan) called(name string) string {
+	for old, now := range p.names {
+		if now == name {
+			return old
 		}
 	}
+	return ""
+}
+
+// rename notes that the column of that name, as the actions before have left it,
+// gets another one, or none.
+func (p *reshapePlan) rename(from, to string) {
+	switch old := p.called(from); {
+	case old == "":
+	case to == "":
+		delete(p.names, old)
+	default:
+		p.names[old] = to
+	}
+}
+
+// using notes the expression by which a column gets another type. It is computed
+// from the table as it is, where names have no other meaning yet.
+func (p *reshapePlan) using(a alterAction, part []engine.Token) error {
+	for i, t := range part {
+		if t.Depth > 0 || !t.Is("USING") || i+1 == len(part) {
+			continue
+		}
+		for old, name := range p.names {
+			if old != name {
+				return p.fault("alter: %q comes after a RENAME: write it before that, since its expression is about the columns as they are", a.text)
+			}
+		}
+		p.usings[p.called(a.column)] = p.want.Alter[part[i+1].Start:part[len(part)-1].End]
+	}
+	return nil
 }
 
 // rights refuses what the user may not do.
@@ -139,7 +187,15 @@ func (p *reshapePlan) rights(ctx context.Context) error {
 	if err := c.verdict(); err != nil {
 		return err
 	}
-	var secured bool
+	var owner string
+	var may, secured bool
+	if err := p.server.on.QueryRow(ctx, `SELECT pg_get_userbyid(c.relowner), has_schema_privilege(c.relowner, c.relnamespace, 'CREATE') OR c.relowner = u.oid OR u.rolsuper
+		FROM pg_class c, pg_roles u WHERE c.oid = $1::text::regclass AND u.rolname = current_user`, QuoteName(p.table.Name)).Scan(&owner, &may); err != nil {
+		return err
+	}
+	if !may {
+		return p.fault("the owner of %s may not have the new table, which is in schema %s as well: GRANT CREATE ON SCHEMA %s TO %s", p.table.Name, p.table.Name.Schema, Quote(p.table.Name.Schema), Quote(owner))
+	}
 	if err := p.server.on.QueryRow(ctx, "SELECT row_security_active($1::text::regclass)", QuoteName(p.table.Name)).Scan(&secured); err != nil {
 		return err
 	}
@@ -176,7 +232,7 @@ func (p *reshapePlan) try(ctx context.Context, c *clone) (err error) {
 	if p.made, err = c.shape(ctx); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context, *clone) error{p.project, p.reverse} {
+	for _, step := range []func(context.Context, *clone) error{p.project, p.rehearseRow, p.reverse} {
 		if err := step(ctx, c); err != nil {
 			return err
 		}
@@ -195,7 +251,11 @@ func (p *reshapePlan) alter(ctx context.Context, c *clone) error {
 		}
 		statement := strings.Join(group, ", ")
 		group = nil
-		if _, err := c.tx.Exec(ctx, "ALTER TABLE "+QuoteName(c.name)+" "+statement); err != nil {
+		err := c.asUser(ctx, func() error {
+			_, err := c.tx.Exec(ctx, "ALTER TABLE "+QuoteName(c.name)+" "+statement)
+			return err
+		})
+		if err != nil {
 			if class, known := Classify(err); known && (class == task.Config || class == task.Data) {
 				return p.fault("alter: the server refuses %q: %w", statement, err)
 			}

@@ -11,6 +11,11 @@ import (
 // refuseAttached refuses what hangs on the table and would be lost.
 func (p *reshapePlan) refuseAttached() error {
 	h := p.hangs
+	for _, name := range []engine.Name{p.out.Shadow, p.out.Old} {
+		if h.taken[name.Table] && !p.again {
+			return p.fault("there is a %s already: drop it, or let its migration be rolled back", name)
+		}
+	}
 	for _, k := range slices.Concat(h.outgoing, h.incoming) {
 		if !k.may {
 			h.refusals = append(h.refusals, fmt.Sprintf("foreign key %s between %s and %s, of which this user may not lock or alter the other table", k.name, k.table, k.ref))
@@ -159,6 +164,9 @@ func (p *reshapePlan) swapSequences() {
 			for _, grant := range old.grants {
 				p.out.Swap = append(p.out.Swap, strings.ReplaceAll(grant, tableMark, full(name)))
 			}
+			if old.comment != nil {
+				p.out.Swap = append(p.out.Swap, "COMMENT ON SEQUENCE "+full(name)+" IS "+QuoteLiteral(*old.comment))
+			}
 		}
 	}
 	for i := range p.made.sequences {
@@ -263,9 +271,6 @@ func (p *reshapePlan) hang() {
 		o := p.hangs.indexes[old]
 		if o.clustered {
 			p.out.Swap = append(p.out.Swap, "ALTER TABLE "+table+" CLUSTER ON "+Quote(x.name))
-		}
-		if o.identity {
-			p.out.Swap = append(p.out.Swap, "ALTER TABLE "+table+" REPLICA IDENTITY USING INDEX "+Quote(x.name))
 		}
 		if o.comment != nil {
 			p.out.Swap = append(p.out.Swap, "COMMENT ON INDEX "+QuoteName(engine.Name{Schema: schema, Table: x.name})+" IS "+QuoteLiteral(*o.comment))

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,35 +15,23 @@ import (
 // follow finds out what becomes of each column: it keeps its name, is renamed,
 // or is dropped, and each of these the ALTER and the spec have to say alike.
 func (p *reshapePlan) follow(context.Context, *clone) error {
-	p.from = map[string]string{}
-	for old, name := range p.renamed {
-		said, given := p.want.Renames[old]
-		switch {
-		case p.table.Column(old) == nil:
-			continue
-		case !given:
-			return p.fault("alter: it gives column %s the name %s: say so with `renames: {%s: %s}`, so that its values go there", old, name, old, name)
-		case said != name:
-			return p.fault("renames: %s becomes %s, but the ALTER says %s", old, said, name)
-		}
-	}
-	for old, name := range p.want.Renames {
-		switch {
+	for _, old := range slices.Sorted(maps.Keys(p.want.Renames)) {
+		switch name := p.want.Renames[old]; {
 		case p.table.Column(old) == nil:
 			return p.fault("renames: there is no column %s; %s", old, document.Suggest(old, columnNames(p.table)))
-		case p.renamed[old] != name:
+		case p.names[old] == old || p.names[old] == "":
 			return p.fault("renames: %s becomes %s, but the ALTER does not say so: add RENAME COLUMN %s TO %s", old, name, Quote(old), Quote(name))
+		case p.names[old] != name:
+			return p.fault("renames: %s becomes %s, but the ALTER says %s", old, name, p.names[old])
 		}
 	}
-	for i := range p.table.Columns {
-		old := p.table.Columns[i].Name
-		name := old
-		if to, moved := p.renamed[old]; moved {
-			name = to
-		}
-		dropped := slices.ContainsFunc(p.actions, func(a alterAction) bool { return a.drops && (a.column == old || a.column == name) })
+	p.from = map[string]string{}
+	for _, old := range columnNames(p.table) {
+		name, kept := p.names[old]
 		switch {
-		case dropped:
+		case !kept:
+		case name != old && p.want.Renames[old] == "":
+			return p.fault("alter: it gives column %s the name %s: say so with `renames: {%s: %s}`, so that its values go there", old, name, old, name)
 		case p.after.Column(name) == nil:
 			return p.fault("alter: it is not clear what becomes of column %s: write DROP COLUMN, or RENAME COLUMN and `renames`", old)
 		default:
@@ -88,23 +77,19 @@ func (p *reshapePlan) project(ctx context.Context, c *clone) error {
 		}
 		expr, given := p.want.Columns[column.Name]
 		old := p.from[column.Name]
-		using := p.usings[column.Name]
-		if using == "" {
-			using = p.usings[old]
-		}
+		using := p.usings[old]
 		var err error
 		switch {
 		case given:
-			if err = p.tryValue(ctx, c, "columns", column, expr); err != nil {
+			if expr, err = p.userValue(ctx, c, "columns", column, expr); err != nil {
 				return err
 			}
 		case old != "" && using != "":
-			expr = using
-			if err = p.tryValue(ctx, c, "alter: USING", column, expr); err != nil {
+			if expr, err = p.userValue(ctx, c, "alter: USING", column, using); err != nil {
 				return err
 			}
 		case old != "":
-			if expr, err = p.plainValue(ctx, c, p.table.Column(old), c.name, column); err != nil {
+			if expr, err = p.plainValue(ctx, c, p.table.Column(old), c.name, column, slices.Contains(p.table.Key, old)); err != nil {
 				return err
 			}
 		case column.Nullable || column.Default != nil || column.Identity:
@@ -119,8 +104,11 @@ func (p *reshapePlan) project(ctx context.Context, c *clone) error {
 		if name == "" {
 			return p.fault("alter: column %s is of the key (%s), by which rows are told apart: keep it", k, strings.Join(p.table.Key, ", "))
 		}
-		if expr, _ := f.Expr(name); expr != Quote(k) && !strings.HasPrefix(expr, "CAST("+Quote(k)+" AS ") {
+		if p.given(name) {
 			return p.fault("column %s is of the key (%s), by which rows are told apart: it cannot get another value", k, strings.Join(p.table.Key, ", "))
+		}
+		if err := p.tellsApart(ctx, c, name); err != nil {
+			return err
 		}
 		f.Key = append(f.Key, name)
 	}
@@ -128,54 +116,76 @@ func (p *reshapePlan) project(ctx context.Context, c *clone) error {
 	return nil
 }
 
+// tellsApart refuses a form of a key's column to which different keys are the
+// same: the copy of one would be taken for that of another.
+func (p *reshapePlan) tellsApart(ctx context.Context, c *clone, column string) error {
+	alike, err := ask[bool](ctx, c.tx, `SELECT NOT coalesce(co.collisdeterministic, true) OR b.typtype <> 'e' AND b.typnamespace <> 'pg_catalog'::regnamespace
+		FROM pg_attribute a LEFT JOIN pg_collation co ON co.oid = a.attcollation CROSS JOIN LATERAL (
+			WITH RECURSIVE made (oid) AS (SELECT a.atttypid UNION ALL SELECT d.typbasetype FROM made JOIN pg_type d USING (oid) WHERE d.typtype = 'd')
+			SELECT t.typtype, t.typnamespace FROM made JOIN pg_type t USING (oid) WHERE t.typtype <> 'd') b
+		WHERE a.attrelid = $1 AND a.attname = $2`, c.oid, column)
+	if err == nil && alike {
+		return p.fault("column %s is of the key, by which rows are told apart, and to its new type or collation different values may be the same: keep one that compares exactly", column)
+	}
+	return err
+}
+
 // plainValue is a column as a value of another one, with a cast where the server
-// does not make it by itself.
-func (p *reshapePlan) plainValue(ctx context.Context, c *clone, from *engine.Column, table engine.Name, into *engine.Column) (string, error) {
+// does not make it by itself. What it would round or cut is an error; of a key,
+// whose rows are looked for by it, there may be no such value.
+func (p *reshapePlan) plainValue(ctx context.Context, c *clone, from *engine.Column, table engine.Name, into *engine.Column, key bool) (string, error) {
 	if from.Type.Full == into.Type.Full {
 		return Quote(from.Name), nil
 	}
+	zones := []string{"date", "time", "timetz", "timestamp", "timestamptz"}
+	if slices.Contains(zones, from.Type.Base) && slices.Contains(zones, into.Type.Base) && zoned(from.Type) != zoned(into.Type) {
+		return "", p.fault("alter: column %s becomes a %s from a %s, and that depends on the time zone of whoever does it: say with USING %s AT TIME ZONE '…' which one it is", into.Name, into.Type.Full, from.Type.Full, Quote(from.Name))
+	}
+	expr := Quote(from.Name)
 	refusal, err := c.prepare(ctx, table, into.Name, "CAST(NULL AS "+from.Type.Full+")")
 	if err != nil {
 		return "", err
 	}
-	if refusal == nil {
-		return Quote(from.Name), nil
-	}
-	cast := "CAST(" + Quote(from.Name) + " AS " + into.Type.Full + ")"
-	if refusal, err = c.prepare(ctx, table, into.Name, "CAST(CAST(NULL AS "+from.Type.Full+") AS "+into.Type.Full+")"); err != nil {
-		return "", err
+	if refusal != nil {
+		expr = "CAST(" + expr + " AS " + into.Type.Full + ")"
+		if refusal, err = c.prepare(ctx, table, into.Name, "CAST(CAST(NULL AS "+from.Type.Full+") AS "+into.Type.Full+")"); err != nil {
+			return "", err
+		}
 	}
 	if refusal != nil {
 		return "", p.fault("column %s cannot be made of a %s: %w; say with USING, or with `columns`, how", into.Name, from.Type.Full, refusal)
 	}
-	return cast, nil
+	lost, _, err := c.lost(ctx, from, into.Type)
+	switch {
+	case err != nil:
+		return "", err
+	case key && lost != "" && quiet(from.Type, into.Type) && !slices.Contains(texting, into.Type.Base):
+		return "", p.fault("column %s is of the key, by which rows are told apart, and a %s of a %s would be rounded: keep its digits", from.Name, into.Type.Full, from.Type.Full)
+	}
+	return exactly(from, into.Type, lost, expr), nil
 }
+
+// zoned reports whether values of a type are of a time zone.
+func zoned(t engine.Type) bool { return t.Base == "timestamptz" || t.Base == "timetz" }
 
 // prepare lets the server read, and not run, a statement that gives a column of
 // a table a value. The refusal is what it has against it.
 func (c *clone) prepare(ctx context.Context, table engine.Name, column, selected string) (refusal, err error) {
-	if _, err := c.tx.Exec(ctx, "SAVEPOINT value"); err != nil {
-		return nil, err
-	}
-	_, refusal = c.tx.Exec(ctx, "PREPARE godwit_value AS INSERT INTO "+QuoteName(table)+" ("+Quote(column)+") OVERRIDING SYSTEM VALUE SELECT "+selected)
-	if refusal == nil {
-		_, err = c.tx.Exec(ctx, "DEALLOCATE godwit_value")
-	} else if class, known := Classify(refusal); !known || class != task.Config && class != task.Data {
-		return nil, refusal
-	}
-	if _, back := c.tx.Exec(ctx, "ROLLBACK TO SAVEPOINT value"); back != nil {
-		return nil, back
-	}
-	return refusal, err
+	return c.refuses(ctx, "PREPARE godwit_value AS INSERT INTO "+QuoteName(table)+" ("+Quote(column)+") OVERRIDING SYSTEM VALUE SELECT "+selected+"; DEALLOCATE godwit_value")
 }
 
-// tryValue tries an expression of the user's on the table, reading no row.
-func (p *reshapePlan) tryValue(ctx context.Context, c *clone, what string, column *engine.Column, expr string) error {
-	refusal, err := c.prepare(ctx, c.name, column.Name, closed(expr)+" FROM "+QuoteName(p.table.Name))
-	if refusal != nil {
-		return p.fault("%s: the server refuses %q as a value of %s: %w", what, expr, column.Name, refusal)
+// refuses tries a statement and takes it back. What is no judgement of the
+// statement is an error.
+func (c *clone) refuses(ctx context.Context, statement string) (refusal, err error) {
+	if _, err := c.tx.Exec(ctx, "SAVEPOINT tried"); err != nil {
+		return nil, err
 	}
-	return err
+	_, refusal = c.tx.Exec(ctx, statement)
+	if class, known := Classify(refusal); refusal != nil && (!known || class != task.Config && class != task.Data) {
+		return nil, refusal
+	}
+	_, err = c.tx.Exec(ctx, "ROLLBACK TO SAVEPOINT tried")
+	return refusal, err
 }
 
 // reverse finds the values of the old form.
@@ -198,10 +208,10 @@ func (p *reshapePlan) reverse(ctx context.Context, c *clone) error {
 		}
 		name := p.to(old.Name)
 		_, given := p.want.Columns[name]
-		_, using := p.usings[name]
+		_, using := p.usings[old.Name]
 		switch {
 		case name != "" && !given && !using && made.Column(name).Generated == "":
-			expr, err := p.plainValue(ctx, c, made.Column(name), p.table.Name, old)
+			expr, err := p.plainValue(ctx, c, made.Column(name), p.table.Name, old, slices.Contains(made.Key, name))
 			if err != nil {
 				p.out.OneWay = err.Error()
 				return nil

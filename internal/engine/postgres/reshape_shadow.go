@@ -81,7 +81,7 @@ func (c *clone) readColumns(ctx context.Context, sh *cloneShape) error {
 				CASE WHEN a.attstorage <> t.typstorage THEN 'SET STORAGE ' || CASE a.attstorage WHEN 'p' THEN 'PLAIN' WHEN 'e' THEN 'EXTERNAL' WHEN 'm' THEN 'MAIN' ELSE 'EXTENDED' END END,
 				CASE a.attcompression WHEN 'p' THEN 'SET COMPRESSION pglz' WHEN 'l' THEN 'SET COMPRESSION lz4' END,
 				CASE WHEN a.attstattarget >= 0 THEN 'SET STATISTICS ' || a.attstattarget END,
-				CASE WHEN a.attoptions IS NOT NULL THEN 'SET (' || array_to_string(a.attoptions, ', ') || ')' END], NULL),
+				(SELECT 'SET (' || string_agg(option, ', ') || ')' FROM unnest(a.attoptions) option WHERE option LIKE 'n\_distinct%')], NULL), -- others are the server's own
 			col_description(a.attrelid, a.attnum)
 		FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 		WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`, c.oid)
@@ -228,7 +228,7 @@ func (p *reshapePlan) sequenceName(q *shapeSequence) string {
 	return UniqueName(q.name, func(name string) bool { return p.hangs.taken[name] })
 }
 
-// builds writes the statements that build an index or key of the shadow.
+// build writes the statements that build an index or key of the shadow.
 func (p *reshapePlan) build(x shapeIndex) engine.Build {
 	name, shadow := Quote(besideName(x.name, shadowSuffix)), QuoteName(p.out.Shadow)
 	text := ""
@@ -245,6 +245,9 @@ func (p *reshapePlan) build(x shapeIndex) engine.Build {
 	text += "INDEX " + name + " ON " + shadow + x.body
 	if x.kind != nil && x.deferred == "" {
 		text += "; ALTER TABLE " + shadow + " ADD CONSTRAINT " + name + " " + constraintWords[*x.kind] + " USING INDEX " + name
+	}
+	if slices.ContainsFunc(p.hangs.indexes, func(old oldIndex) bool { return old.name == x.name && old.identity }) {
+		text += "; ALTER TABLE " + shadow + " REPLICA IDENTITY USING INDEX " + name // where all tables are published, rows could not be removed without it
 	}
 	return engine.Build{Name: x.name, SQL: text}
 }

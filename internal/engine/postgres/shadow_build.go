@@ -26,7 +26,7 @@ func (s *Server) BuildShadow(ctx context.Context, r *engine.Reshaping, b engine.
 	if err := s.on.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass($1) AND indisvalid)", index).Scan(&exists); err != nil || exists {
 		return err
 	}
-	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+	err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
 		settings := deparsed + "; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '60s'"
 		if r.Table.Bytes >= bigTable {
 			settings += fmt.Sprintf("; SET LOCAL max_parallel_maintenance_workers = %d; SELECT set_config('maintenance_work_mem', greatest(setting::int, %d)::text || 'kB', true) FROM pg_settings WHERE name = 'maintenance_work_mem'",
@@ -35,9 +35,11 @@ func (s *Server) BuildShadow(ctx context.Context, r *engine.Reshaping, b engine.
 		if _, err := tx.Exec(ctx, settings); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, b.SQL); err != nil {
-			return fmt.Errorf("build %s of %s: %w", b.Name, r.Shadow, err)
-		}
-		return nil
+		_, err := tx.Exec(ctx, b.SQL)
+		return err
 	})
+	if err != nil {
+		return s.explain(ctx, change{what: fmt.Sprintf("build %s of %s", b.Name, r.Shadow), table: r.Shadow}, err)
+	}
+	return nil
 }

@@ -32,7 +32,10 @@ func (s *Server) Swap(ctx context.Context, session engine.Session, swap *engine.
 	case stand != w.before:
 		return fault.About(w.name(), task.Human, "%s is not there to take the place of %s", w.from, swap.Table.Name)
 	}
-	if w.views, err = s.viewsOf(ctx, swap.Table.Name); err != nil {
+	if err := w.hangs(ctx); err != nil {
+		return err
+	}
+	if w.others, err = s.changedWith(ctx, swap.Table.Name); err != nil {
 		return err
 	}
 	if err := readOne(ctx, session, "SELECT current_setting('search_path'), extract(epoch FROM current_setting('deadlock_timeout')::interval)::float8", &w.path, &w.patience); err != nil {
@@ -61,7 +64,8 @@ type swapper struct {
 	from, to      engine.Name // the names of the copy, and what the table will be called
 	follow        []string    // the statements that follow the change of names
 	before, after engine.Stand
-	views         []lockStep
+	others        []lockStep // views and sequences
+	marks         string     // of what hangs on the table
 	path          string
 	patience      float64 // seconds until the server looks for deadlocks
 }
@@ -119,24 +123,45 @@ func (w *swapper) lock(ctx context.Context, tx engine.Tx) error {
 	began := time.Now()
 	for i, next := range order {
 		wait := w.swap.Wait
-		if len(order) > 1 {
+		if i > 0 {
 			// While others may be waiting behind a lock that is had here, none is waited
 			// for until the server looks for deadlocks for them: it would end them.
 			wait = min(wait, time.Duration(w.patience*0.8*float64(time.Second))-time.Since(began))
 		}
-		if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d; %s", max(1, wait.Milliseconds()), next.statement)); err != nil {
+		if err := w.lockOne(ctx, tx, next, wait); err != nil {
 			w.server.lockOrders.Store(w.swap.Table.Name, append([]lockStep{next}, slices.Delete(slices.Clone(order), i, i+1)...))
-			return w.notHad(next.name, err)
+			return err
 		}
 	}
 	_, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL statement_timeout = %d", max(1, w.swap.Hold.Milliseconds())))
 	return err
 }
 
+// leastWait is the shortest wait for a lock. When there is no time for it, the
+// lock is not asked for while somebody has it.
+const leastWait = 5 * time.Millisecond
+
+// lockOne takes one of the locks, in some time.
+func (w *swapper) lockOne(ctx context.Context, tx engine.Tx, step lockStep, wait time.Duration) error {
+	if wait < leastWait {
+		var had bool
+		query := "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'relation' AND granted AND pid IS DISTINCT FROM pg_backend_pid() AND relation = to_regclass(" + QuoteLiteral(QuoteName(step.name)) +
+			") AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))"
+		if err := readOne(ctx, tx, query, &had); err != nil {
+			return err
+		}
+		if had {
+			return fault.About(step.name.String(), task.Busy, "the lock of %s was not to be had at once when that of others was, so that %s keeps its name", step.name, w.name())
+		}
+	}
+	_, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d; %s", max(leastWait, wait).Milliseconds(), step.statement))
+	return w.notHad(step.name, err)
+}
+
 // order is in which order the locks are taken: that of the try before, as far as
 // it is about the same.
 func (w *swapper) order() []lockStep {
-	list := append(slices.Clone(w.views), lockStep{name: w.swap.Table.Name, statement: "LOCK TABLE " + QuoteName(w.swap.Table.Name) + " IN ACCESS EXCLUSIVE MODE"})
+	list := append(slices.Clone(w.others), lockStep{name: w.swap.Table.Name, statement: "LOCK TABLE " + QuoteName(w.swap.Table.Name) + " IN ACCESS EXCLUSIVE MODE"})
 	for _, other := range w.swap.Also {
 		list = append(list, lockStep{name: other, statement: "LOCK TABLE " + QuoteName(other) + " IN ACCESS EXCLUSIVE MODE"})
 	}
@@ -152,24 +177,27 @@ func (w *swapper) order() []lockStep {
 	return list
 }
 
-// lockStep is a table or view, and a statement that locks it and changes nothing.
+// lockStep is a table, view or sequence, and a statement that locks it and changes nothing.
 type lockStep struct {
 	name      engine.Name
 	statement string
 }
 
-// viewsOf are the views that read a table themselves. LOCK would lock all tables
-// that a view reads.
-func (s *Server) viewsOf(ctx context.Context, table engine.Name) ([]lockStep, error) {
-	rows, err := s.on.Query(ctx, `SELECT DISTINCT n.nspname, v.relname, format('ALTER VIEW %I.%I OWNER TO %I', n.nspname, v.relname, pg_get_userbyid(v.relowner))
-		FROM pg_depend d JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class AND v.relkind = 'v' JOIN pg_namespace n ON n.oid = v.relnamespace
-		WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = to_regclass($1) ORDER BY 1, 2`, QuoteName(table))
+// changedWith are the views that read a table themselves, and the sequences that
+// are its own: whoever takes a number of one, also before coming to the table, has
+// it locked until the end of the transaction. LOCK would lock all tables that a
+// view reads, and no sequence.
+func (s *Server) changedWith(ctx context.Context, table engine.Name) ([]lockStep, error) {
+	rows, err := s.on.Query(ctx, `SELECT DISTINCT v.relkind = 'S', n.nspname, v.relname, format('ALTER %s %I.%I OWNER TO %I', CASE v.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'VIEW' END, n.nspname, v.relname, pg_get_userbyid(v.relowner))
+		FROM (SELECT r.ev_class FROM pg_depend d JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = to_regclass($1)
+			UNION SELECT d.objid FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = to_regclass($1) AND d.deptype IN ('a', 'i')) o (oid)
+		JOIN pg_class v ON v.oid = o.oid AND v.relkind IN ('v', 'S') JOIN pg_namespace n ON n.oid = v.relnamespace ORDER BY 1, 2, 3`, QuoteName(table))
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (v lockStep, err error) {
-		err = row.Scan(&v.name.Schema, &v.name.Table, &v.statement)
-		return v, err
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (step lockStep, err error) {
+		err = row.Scan(nil, &step.name.Schema, &step.name.Table, &step.statement)
+		return step, err
 	})
 }
 
@@ -181,16 +209,51 @@ func (w *swapper) notHad(table engine.Name, err error) error {
 	return err
 }
 
-// still makes sure that the tables are those that the names meant before: one
-// who had the lock before may have changed them.
+// hangs makes sure that the statements are right about what hangs on the table,
+// and notes by what it is seen under the lock that they still are.
+func (w *swapper) hangs(ctx context.Context) error {
+	table, known := w.swap.Table.Name, w.swap.Hanging
+	if w.swap.Back {
+		known = w.swap.Hung
+	}
+	if err := w.server.on.QueryRow(ctx, marks(table)).Scan(&w.marks); err != nil {
+		return fmt.Errorf("look what hangs on %s: %w", table, err)
+	}
+	if known == nil {
+		return nil
+	}
+	now, err := w.server.Hanging(ctx, table)
+	switch {
+	case err != nil || slices.Equal(now, known):
+		return err
+	case w.swap.Back:
+		return fault.About(w.name(), task.Human, "%s is not what it was after the cut-over, and the old table would be without that: %s; put it back, and roll back again", table, changesOf(known, now))
+	}
+	return fault.About(w.name(), task.Busy, "what hangs on %s has just been changed: %s", table, changesOf(known, now))
+}
+
+// still makes sure that the tables are those that the names meant before, that
+// nothing else hangs on the table, and that its changes have been noted: one who
+// had the lock before may have changed that.
 func (w *swapper) still(ctx context.Context, tx engine.Tx) error {
-	var old, shadow bool
-	query := "SELECT to_regclass(" + QuoteLiteral(QuoteName(w.to)) + ") IS NOT NULL, to_regclass(" + QuoteLiteral(QuoteName(w.from)) + ") IS NOT NULL"
-	if err := readOne(ctx, tx, query, &old, &shadow); err != nil {
+	var old, shadow, noted bool
+	var now string
+	c := w.swap.Capture
+	if w.swap.Back {
+		c = w.swap.Reshaping.Back
+	}
+	triggers := "SELECT count(*) = 3 FROM pg_trigger WHERE tgrelid = to_regclass(" + QuoteLiteral(QuoteName(w.swap.Table.Name)) + ") AND tgenabled = 'A' AND tgfoid = to_regprocedure(" + QuoteLiteral(QuoteName(c.Log)+"()") + ")"
+	query := "SELECT to_regclass(" + QuoteLiteral(QuoteName(w.to)) + ") IS NOT NULL, to_regclass(" + QuoteLiteral(QuoteName(w.from)) + ") IS NOT NULL, (" + triggers + "), (" + marks(w.swap.Table.Name) + ")"
+	if err := readOne(ctx, tx, query, &old, &shadow, &noted, &now); err != nil {
 		return err
 	}
-	if old || !shadow {
+	switch {
+	case old || !shadow:
 		return fault.About(w.name(), task.Busy, "the names of %s and %s were changed by somebody else meanwhile", w.name(), w.from)
+	case !noted:
+		return gone(c, "a trigger "+rowTrigger+", "+movedTrigger+" or "+emptyTrigger+" of "+w.name()+" is not there, or not enabled")
+	case now != w.marks:
+		return fault.About(w.name(), task.Busy, "%s, or what hangs on it, has just been changed by somebody else", w.name())
 	}
 	return nil
 }

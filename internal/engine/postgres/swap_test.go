@@ -216,3 +216,44 @@ func TestALongNameIsCutAndTheHashKeepsItApart(t *testing.T) {
 	require.NoError(t, s.DropBeside(t.Context(), r, r.Shadow))
 	require.Equal(t, before, dump(t, s))
 }
+
+func TestAnApplicationThatTakesANumberFirstIsNotCaughtInADeadlock(t *testing.T) {
+	s := opened(t, "CREATE TABLE things (id serial PRIMARY KEY, no int GENERATED ALWAYS AS IDENTITY, n int)", "INSERT INTO things (n) SELECT generate_series(1, 10)")
+	r := reshaped(t, s, "public.things", "ALTER n TYPE bigint", nil)
+	for _, sequence := range []string{"things_id_seq", "things_no_seq"} {
+		tx, err := s.begin(t.Context())
+		require.NoError(t, err)
+		_, err = tx.Exec(t.Context(), "SET LOCAL lock_timeout = 0; SELECT nextval('public."+sequence+"')")
+		require.NoError(t, err)
+		swapped := make(chan error, 1)
+		go func() { swapped <- swap(t, s, &engine.Swap{Reshaping: r, Wait: 2 * time.Second}) }()
+		time.Sleep(300 * time.Millisecond)
+		_, err = tx.Exec(t.Context(), "INSERT INTO public.things (n) VALUES (11)")
+		require.NoError(t, err)
+		require.NoError(t, tx.Commit(t.Context()))
+		if err := <-swapped; err != nil {
+			require.Equal(t, task.Busy, fault.Of(err).Class, err.Error())
+			require.NoError(t, swap(t, s, &engine.Swap{Reshaping: r}))
+		}
+		require.NoError(t, swap(t, s, &engine.Swap{Reshaping: r, Back: true}))
+	}
+}
+
+func TestATableWithoutAPrimaryKeyIsCopiedWhereAllTablesArePublished(t *testing.T) {
+	s := opened(t, "CREATE TABLE things (id int NOT NULL, n int)", "CREATE UNIQUE INDEX things_id ON things (id)", "ALTER TABLE things REPLICA IDENTITY USING INDEX things_id",
+		"CREATE PUBLICATION everything FOR ALL TABLES", "INSERT INTO things SELECT i, i FROM generate_series(1, 10) i")
+	r := reshaped(t, s, "public.things", "ALTER n TYPE bigint", nil)
+	public(t, s, "UPDATE things SET n = 7 WHERE id = 3")
+	require.NoError(t, drainAll(t.Context(), s, s, r.Capture, r.Forward))
+	require.NoError(t, swap(t, s, &engine.Swap{Reshaping: r}))
+	public(t, s, "DELETE FROM things WHERE id = 3")
+}
+
+func TestATableThatASubscriptionWritesToIsRefused(t *testing.T) {
+	from := opened(t, "CREATE TABLE things (id int PRIMARY KEY, n int)", "CREATE PUBLICATION sent FOR TABLE things")
+	s := opened(t, "CREATE TABLE things (id int PRIMARY KEY, n int)")
+	execute(t, s, "CREATE SUBSCRIPTION received CONNECTION "+QuoteLiteral(box.URL(value[string](t, from, "SELECT current_database()::text")))+" PUBLICATION sent WITH (create_slot = false, enabled = false, slot_name = NONE, copy_data = false)")
+	t.Cleanup(func() { _, _ = s.Exec(context.Background(), "DROP SUBSCRIPTION received") })
+	_, err := reshape(t, s, "public.things", "ALTER n TYPE bigint", nil)
+	require.ErrorContains(t, err, "subscription received")
+}

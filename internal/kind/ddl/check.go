@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -23,7 +24,13 @@ func testData(ctx context.Context, run *kind.Run, db *site, it *item) error {
 	var found []string
 	for _, test := range it.Tests {
 		text, err := broken(ctx, db, test)
+		if err != nil && len(found) > 0 && kind.Classify(err).Class == task.Data {
+			break // it is about values that are found already
+		}
 		if err != nil {
+			if named := unreadable(ctx, db, it, test, err); named != nil {
+				return named
+			}
 			if class := kind.Classify(err).Class; class == task.Config || class == task.Data {
 				return fault.About(it.name(), task.Config, "whether the rows of %s meet it cannot be tested: %s: %w", it.name(), test.What, err)
 			}
@@ -37,6 +44,34 @@ func testData(ctx context.Context, run *kind.Run, db *site, it *item) error {
 		return nil
 	}
 	return fault.About(it.name(), task.Data, "rows of %s are in the way: %s; mend them, and start it again", it.name(), strings.Join(found, "; "))
+}
+
+// unreadable names the row that a test could not be made of; nil where there is
+// none, or it cannot be found.
+func unreadable(ctx context.Context, db *site, it *item, test engine.DataTest, cause error) error {
+	if len(test.Each) == 0 || len(it.Table.Key) == 0 || kind.Classify(cause).Class != task.Data {
+		return nil
+	}
+	key, err := kind.Locate(ctx, db, engine.Select{Table: it.Table}, max(it.Table.Rows, 1), func(ctx context.Context, part engine.Range) (bool, error) {
+		conditions, err := db.RangeConditions(it.Table, "", part)
+		if err != nil {
+			return false, err
+		}
+		rows, err := db.Query(ctx, "SELECT count("+strings.Join(test.Each, "), count(")+") FROM "+db.QuoteName(it.Table.Name)+" WHERE "+strings.Join(append(conditions, "1 = 1"), " AND "))
+		if err == nil {
+			for rows.Next() { //nolint:revive // to its end, where an error may be
+			}
+			err = errors.Join(rows.Err(), rows.Close())
+		}
+		if err != nil && kind.Classify(err).Class == task.Data {
+			return true, nil
+		}
+		return false, err
+	})
+	if err != nil || key == nil {
+		return nil
+	}
+	return fault.About(it.name(), task.Data, "row %s of %s is in the way: %s, and that fails: %w; mend the row, or say otherwise what becomes of it, and start it again", it.Table.RowName(key), it.name(), test.What, cause)
 }
 
 // broken says which rows do not meet a test; empty when all do.

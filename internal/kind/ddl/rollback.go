@@ -154,7 +154,7 @@ func (u *undoing) statement(ctx context.Context, step *engine.Step, text string)
 		u.run.Beat(task.Heartbeat{Phase: task.Cleanup, Table: u.it.name(), Checkpoint: engine.ShortStatement(text), WaitingFor: waiting})
 	}
 	l := &lock{run: u.run, db: u.db, it: u.it, phase: task.Cleanup, tables: stepTables(u.it, step), brief: brief.Brief, session: u.session.ID(), tell: tell}
-	settings := impatient(u.run, u.db, &brief)
+	settings := impatient(u.run, u.db, u.it, &brief)
 	if !brief.Brief {
 		settings = []string{forever}
 	}

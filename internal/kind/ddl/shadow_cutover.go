@@ -134,6 +134,9 @@ func (s *shadow) trySwap(ctx context.Context, lease *ledger.Lease, try int) erro
 	if err := s.drainTo(ctx, mostUnderLock); err != nil {
 		return err
 	}
+	if err := s.freshen(ctx); err != nil {
+		return err
+	}
 	session, err := s.db.Session(ctx)
 	if err != nil {
 		return err
@@ -308,6 +311,9 @@ func (s *shadow) conclude(ctx context.Context) error {
 	}
 	if slipped > 0 {
 		return fault.About(s.it.name(), task.Human, "%d changes of the old table %s were noted after it had been drained to the end, and are not in the new one: somebody writes to it by its own name; see %s", slipped, s.r.Old, s.r.Capture.Log)
+	}
+	if err := s.noteHung(ctx); err != nil {
+		return err
 	}
 	if err := s.db.Settle(ctx, s.r, false); err != nil {
 		return err

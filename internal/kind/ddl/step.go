@@ -162,19 +162,19 @@ const frozen = "SET idle_in_transaction_session_timeout = '5s'"
 
 // patience sets how long the session waits for a lock.
 func (w *work) patience(ctx context.Context, step *engine.Step) error {
-	settings := impatient(w.run, w.db, step)
+	settings := impatient(w.run, w.db, w.it, step)
 	return w.set(ctx, settings...)
 }
 
-// impatient are the settings of a session for a step.
-func impatient(run *kind.Run, db *site, step *engine.Step) []string {
+// impatient are the settings of a session for a step, whose names are the user's.
+func impatient(run *kind.Run, db *site, it *item, step *engine.Step) []string {
 	limit := run.Spec.DDL.Cutover.Timeout.Std().Seconds()
 	if !step.Brief {
 		limit = max(limit, 30) // nobody waits behind it
 	}
 	settings := db.Impatient(limit, limit)
 	if db.Dialect() == engine.PostgresDialect {
-		settings = append(settings, frozen)
+		settings = append(append(settings, frozen), db.In(it.Table.Name.Schema)...)
 	}
 	return settings
 }
