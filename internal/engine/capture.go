@@ -52,10 +52,11 @@ type Entry struct {
 
 // Window picks entries of a changelog: with numbers above After and up to Until,
 // of keys that are in one of the ranges, or of all keys and of the whole table.
+// Emptied adds those of the whole table to the former.
 type Window struct {
-	After, Until int64
-	Ranges       []Range
-	Whole        bool
+	After, Until   int64
+	Ranges         []Range
+	Whole, Emptied bool
 }
 
 // Part is some rows of a table: those of the keys, or where there are none, those

@@ -25,6 +25,9 @@ func (s *Server) Entries(ctx context.Context, q engine.Querier, c *engine.Captur
 		if condition, err = anyOf(c.LogTable(), w.Ranges); err != nil {
 			return nil, err
 		}
+		if w.Emptied {
+			condition = "(" + condition + " OR " + engine.LogOp + " = '" + engine.Emptied + "')"
+		}
 	}
 	return readEntries(ctx, q, c, fmt.Sprintf("%s > %d AND %s + 0 <= %d AND %s ORDER BY %s LIMIT %d", engine.LogID, w.After, engine.LogID, w.Until, condition, engine.LogID, limit))
 }

@@ -301,3 +301,21 @@ func TestARenamedColumnIsSaidAndNotGuessed(t *testing.T) {
 		require.Equal(t, engine.Shape(nil), engine.Shape(r.beside()))
 	})
 }
+
+func TestATableThatIsEmptiedWhileItIsComparedIsNoMismatch(t *testing.T) {
+	onPostgres(t, func(t *testing.T, r *rig) {
+		r.filled(60)
+		j := r.job("emptied", r.widen(), asShadow)
+		require.NoError(t, j.prepare())
+		turn := j.d.turn(j.id)
+		turn.mu.Lock()
+		turn.next = time.Now().Add(time.Minute) // it has just been drained
+		turn.mu.Unlock()
+		r.exec("TRUNCATE public.orders", "INSERT INTO public.orders (id, customer, price) VALUES (7, 1, 1)")
+		_, err := j.verify()
+		require.NoError(t, err)
+		_, err = j.cutover()
+		require.NoError(t, err)
+		require.Equal(t, []string{"7|1|1.00|new"}, r.contents())
+	})
+}

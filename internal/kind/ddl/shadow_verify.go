@@ -62,7 +62,7 @@ func (s *shadow) prepareVerify(ctx context.Context) (task.Work, error) {
 	hook.At("verify begins")
 	shards := make([]ledger.Shard, len(copies))
 	for i, c := range copies {
-		shards[i] = ledger.Shard{No: i + 1, Table: c.Table, Part: c.Part, Parts: c.Parts, Range: c.Range, RowsEstimate: max(c.Rows, 1)}
+		shards[i] = ledger.Shard{No: i + 1, Table: c.Table, Part: i + 1, Parts: len(copies), Range: c.Range, RowsEstimate: max(c.Rows, 1)}
 	}
 	if err := s.run.Ledger.PlanShards(ctx, task.Verify, shards); err != nil {
 		return task.Work{}, err
@@ -155,10 +155,13 @@ func (s *shadow) compareNow(ctx context.Context, session engine.Session, within 
 		return found, false, err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is written
-	window := engine.Window{Until: math.MaxInt64, Ranges: []engine.Range{within}}
+	window := engine.Window{Until: math.MaxInt64, Ranges: []engine.Range{within}, Emptied: true}
 	entries, err := s.db.Entries(ctx, tx, s.r.Capture, window, most+1)
 	if err != nil || int64(len(entries)) > most {
 		return found, false, err
+	}
+	if slices.ContainsFunc(entries, func(e engine.Entry) bool { return e.Key == nil }) {
+		return found, false, nil // the table was emptied: what was in it goes when that is drained
 	}
 	but, _ := capture.Distinct(entries) // that the table was emptied is in no row's way
 	part := engine.Part{Within: within}
