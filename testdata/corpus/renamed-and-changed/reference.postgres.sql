@@ -1,0 +1,2 @@
+ALTER TABLE t ALTER amount TYPE bigint;
+ALTER TABLE t RENAME COLUMN amount TO total;

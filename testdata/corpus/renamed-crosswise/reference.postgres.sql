@@ -1,0 +1,3 @@
+ALTER TABLE t RENAME COLUMN amount TO aside;
+ALTER TABLE t RENAME COLUMN total TO amount;
+ALTER TABLE t RENAME COLUMN aside TO total;

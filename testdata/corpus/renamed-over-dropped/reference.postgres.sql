@@ -1,0 +1,2 @@
+ALTER TABLE t DROP COLUMN amount;
+ALTER TABLE t RENAME COLUMN total TO amount;
