@@ -178,3 +178,35 @@ func TestTheApplicationsOwnNumbersStayItsOwn(t *testing.T) {
 		})
 	}
 }
+
+func TestTriggersOfAUserWhoHasItsPrivilegesByARoleFailNobody(t *testing.T) {
+	for _, k := range []sandbox.Kind{sandbox.MariaDB, sandbox.MySQL} {
+		t.Run(string(k), func(t *testing.T) {
+			r := newRig(t, k)
+			r.people()
+			role, user := "role_"+r.name, "member_"+r.name
+			to := "TO"
+			if k == sandbox.MariaDB {
+				to = "FOR"
+			}
+			r.exec("CREATE ROLE "+role, "GRANT ALL ON "+r.name+".* TO "+role, "CREATE USER "+user+" IDENTIFIED BY 'weak'", "GRANT "+role+" TO "+user, "SET DEFAULT ROLE "+role+" "+to+" "+user)
+			if k == sandbox.MySQL { // it writes a binary log
+				r.exec("SET GLOBAL log_bin_trust_function_creators = ON")
+				defer r.exec("SET GLOBAL log_bin_trust_function_creators = OFF")
+			}
+			member := r.open(r.urlOf(user, "weak"))
+			c := r.db.CaptureOf(r.table("people"))
+			if _, err := member.CheckCapture(context.Background(), c); err != nil {
+				require.ErrorContains(t, err, "GRANT ")
+				require.ErrorContains(t, err, "not by a role")
+				r.exec("GRANT TRIGGER, SELECT, INSERT ON " + r.name + ".* TO " + user)
+				_, err = member.CheckCapture(context.Background(), c)
+				require.NoError(t, err)
+			}
+			require.NoError(t, member.CreateCapture(context.Background(), c))
+			r.exec("INSERT INTO "+r.quoted("people")+" VALUES ('DE', 1, 'a')", "UPDATE "+r.quoted("people")+" SET no = 2", "DELETE FROM "+r.quoted("people"))
+			require.Equal(t, []string{"I|DE|1", "U|DE|2", "D|DE|1", "D|DE|2"}, r.log(c))
+			require.NoError(t, member.DropCapture(context.Background(), c))
+		})
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 
 	"godwit/internal/engine"
@@ -137,7 +138,7 @@ func (s *Server) checkTriggerPrivileges(ctx context.Context, c *engine.Capture) 
 			return fmt.Errorf("try whether %s may have triggers: %w", c.Table.Name, err)
 		}
 		if refused && probe.privilege == "TRIGGER" {
-			refused, err = s.lacksTableTrigger(ctx, c)
+			refused, err = lacksTableTrigger(ctx, s.db, c)
 			if err != nil {
 				return err
 			}
@@ -146,6 +147,13 @@ func (s *Server) checkTriggerPrivileges(ctx context.Context, c *engine.Capture) 
 			lacking = append(lacking, probe.privilege)
 		}
 	}
+	if len(lacking) == 0 {
+		alone, err := s.lackingAlone(ctx, c, never)
+		if err != nil {
+			return fmt.Errorf("try what triggers of %s may do: %w", c.Table.Name, err)
+		}
+		check.lacks(alone, "database "+c.Table.Name.Schema+" of its own (a trigger has what is granted to its maker, not by a role)", Quote(c.Table.Name.Schema)+".*")
+	}
 	check.lacks(lacking, "database "+c.Table.Name.Schema+" for a changelog and its triggers", Quote(c.Table.Name.Schema)+".*")
 	if len(check.missing) == 0 {
 		return nil
@@ -153,10 +161,42 @@ func (s *Server) checkTriggerPrivileges(ctx context.Context, c *engine.Capture) 
 	return fault.About(c.Table.Name.String(), task.Config, "user %s cannot do what is needed: %s", check.user, strings.Join(check.missing, "; "))
 }
 
-func (s *Server) lacksTableTrigger(ctx context.Context, c *engine.Capture) (bool, error) {
+// lackingAlone are the privileges of a trigger that the user has by a role alone.
+// On MariaDB, it would fail for whoever changes a row.
+func (s *Server) lackingAlone(ctx context.Context, c *engine.Capture, never string) (lacking []string, err error) {
+	if s.known() != mariadbFlavor {
+		return nil, nil
+	}
+	err = s.impatiently(ctx, func(conn *sql.Conn) error {
+		if _, err := conn.ExecContext(ctx, "SET ROLE NONE"); err != nil {
+			return err
+		}
+		for _, probe := range []struct{ privilege, statement string }{
+			{"TRIGGER", "CREATE TRIGGER " + never + " AFTER INSERT ON " + never + " FOR EACH ROW SET @godwit = 1"}, {"SELECT", "SELECT 1 FROM " + never}, {"INSERT", "INSERT INTO " + never + " () VALUES ()"},
+		} {
+			err := collect(ctx, conn, func(*sql.Rows) error { return nil }, probe.statement)
+			refused := isDenied(err)
+			if refused && probe.privilege == "TRIGGER" {
+				refused, err = lacksTableTrigger(ctx, conn, c)
+			}
+			switch {
+			case refused:
+				lacking = append(lacking, probe.privilege)
+			case err != nil && !slices.Contains(append(notThere, readOnly...), number(err)):
+				return err
+			}
+		}
+		return nil
+	})
+	return lacking, err
+}
+
+// lacksTableTrigger reports whether the user may not have triggers on the one
+// table either.
+func lacksTableTrigger(ctx context.Context, on querier, c *engine.Capture) (bool, error) {
 	var granted int
-	err := s.db.QueryRowContext(ctx, `SELECT count(*) FROM information_schema.TABLE_PRIVILEGES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND PRIVILEGE_TYPE = 'TRIGGER'`,
-		c.Table.Name.Schema, c.Table.Name.Table).Scan(&granted)
+	err := collect(ctx, on, func(rows *sql.Rows) error { return rows.Scan(&granted) },
+		`SELECT count(*) FROM information_schema.TABLE_PRIVILEGES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND PRIVILEGE_TYPE = 'TRIGGER'`, c.Table.Name.Schema, c.Table.Name.Table)
 	if err != nil {
 		return false, fmt.Errorf("ask for the privileges on %s: %w", c.Table.Name, err)
 	}
