@@ -164,12 +164,13 @@ func (s *Server) once(ctx context.Context, c change, statements []string) (err e
 }
 
 // marks is a query for the marks of everything in the catalog that Hanging reads
-// of a table: they are others as soon as any of it is changed. It is for under the
-// lock, where there is no time to read it all.
+// of a table: they are others as soon as any of it is changed, and remain what they
+// are when it is emptied or analyzed. It is for under the lock, where there is no
+// time to read it all.
 func marks(table engine.Name) string {
 	is := "to_regclass(" + QuoteLiteral(QuoteName(table)) + ")"
 	return strings.ReplaceAll(`SELECT coalesce(string_agg(mark, ' ' ORDER BY mark), '') FROM (
-		SELECT 'c' || oid || '.' || xmin AS mark FROM pg_class WHERE oid = $table
+		SELECT concat_ws('.', 'c' || oid, relname, relnamespace, relowner, relacl, reloptions, relpersistence, relreplident, relrowsecurity, relforcerowsecurity, reltablespace, relam) AS mark FROM pg_class WHERE oid = $table
 		UNION ALL SELECT 'a' || attnum || '.' || xmin FROM pg_attribute WHERE attrelid = $table
 		UNION ALL SELECT 'd' || oid || '.' || xmin FROM pg_attrdef WHERE adrelid = $table
 		UNION ALL SELECT 'k' || oid || '.' || xmin FROM pg_constraint WHERE conrelid = $table OR confrelid = $table

@@ -132,3 +132,13 @@ func TestTheWayBackNamesWhatHasComeToTheNewTableSince(t *testing.T) {
 	public(t, s, "DROP VIEW late", "DROP TABLE lines")
 	require.NoError(t, swap(t, s, &engine.Swap{Reshaping: r, Back: true}))
 }
+
+func TestATableThatIsEmptiedAndAnalyzedHasTheSameThingsHangingOnIt(t *testing.T) {
+	s := opened(t, "CREATE TABLE orders (id int PRIMARY KEY, customer int)", "CREATE INDEX ON orders (customer)", "INSERT INTO orders SELECT i, i FROM generate_series(1, 1000) i")
+	name := engine.ParseName("public.orders")
+	before := value[string](t, s, marks(name))
+	execute(t, s, "TRUNCATE public.orders", "VACUUM ANALYZE public.orders", "REINDEX TABLE public.orders")
+	require.Equal(t, before, value[string](t, s, marks(name)))
+	execute(t, s, "GRANT SELECT ON public.orders TO PUBLIC")
+	require.NotEqual(t, before, value[string](t, s, marks(name)))
+}
