@@ -2,6 +2,7 @@ package kind
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -60,6 +61,15 @@ func (e *Advanced) Error() string { return e.cause.Error() }
 // Unwrap returns the attempt's error.
 func (e *Advanced) Unwrap() error { return e.cause }
 
+// Deferred is the error of an attempt that is not to be repeated at once: its
+// shard goes to the retry queue, however many attempts are left.
+type Deferred struct{ Cause error }
+
+func (d *Deferred) Error() string { return d.Cause.Error() }
+
+// Unwrap returns the attempt's error.
+func (d *Deferred) Unwrap() error { return d.Cause }
+
 func (run *Run) attemptFailed(ctx context.Context, lease *ledger.Lease, cause error, took time.Duration) error {
 	failure := run.ClassifyIn(ctx, cause)
 	failure.Phase, failure.Shard = lease.Phase, &lease.No
@@ -76,7 +86,12 @@ func (run *Run) attemptFailed(ctx context.Context, lease *ledger.Lease, cause er
 		}
 		return cause
 	}
-	exhausted, err := lease.Fail(ctx, failure, run.Spec.Retry.Attempts)
+	attempts := run.Spec.Retry.Attempts
+	var deferred *Deferred
+	if errors.As(cause, &deferred) {
+		attempts = 0
+	}
+	exhausted, err := lease.Fail(ctx, failure, attempts)
 	if err == nil && lease.State == ledger.ShardDone {
 		return nil // the last chunk was committed after all
 	}

@@ -16,6 +16,8 @@ type Database interface {
 	capture.Database
 	// Its tables can be written anew beside the ones in use.
 	Reshaper
+	// Its indexes can be built beside the writers.
+	Indexer
 	// Session takes a session for the caller alone.
 	Session(ctx context.Context) (engine.Session, error)
 	Identity(ctx context.Context) (engine.Identity, error)
@@ -38,10 +40,11 @@ type Database interface {
 	// ExplainStatement warns of a statement that reads a table in full.
 	ExplainStatement(ctx context.Context, statement string) (warning string, err error)
 
-	// Bound, First and Split find keys: the upper bound of a chunk, the first
-	// row of a range, and the inner bounds of shards.
+	// Bound, First, Last and Split find keys: the upper bound of a chunk, the first
+	// and the last row of a range, and the inner bounds of shards.
 	Bound(ctx context.Context, sel engine.Select, rows int64) (engine.Key, bool, error)
 	First(ctx context.Context, sel engine.Select) (engine.Key, bool, error)
+	Last(ctx context.Context, sel engine.Select) (engine.Key, bool, error)
 	Split(ctx context.Context, sel engine.Select, rows int64) ([]engine.Key, error)
 
 	// The statements of a Rewrite.

@@ -36,6 +36,9 @@ func (DDLStrategy) Choices() []string { return texts(AutoStrategy, DirectStrateg
 // Choices are the valid values.
 func (IndexTime) Choices() []string { return texts(AutoIndexes, AfterIndexes, InlineIndexes) }
 
+// Choices are the valid values.
+func (BuildStrategy) Choices() []string { return texts(AutoBuild, InPlace, ShadowBuild) }
+
 func texts[T ~string](values ...T) []string {
 	list := make([]string, len(values))
 	for i, v := range values {

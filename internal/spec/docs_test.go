@@ -21,6 +21,7 @@ var prefixes = map[string]string{
 	"LogGrowth": "throttle.max_log_growth.", "FreeDisk": "throttle.min_free_disk.", "QueryGuard": "throttle.query.", "ChangelogLimit": "throttle.max_changelog.",
 	"TableSpec": "copy/tables[].", "Shards": "copy/shards.", "CopyCutover": "copy/cutover.",
 	"ddl": "ddl/", "DDLCutover": "ddl/cutover.", "KillBlockers": "ddl/kill_blockers.",
+	"reindex": "reindex/", "Bloat": "reindex/bloat.", "Build": "reindex/build.", "Critical": "reindex/critical.", "IndexShards": "reindex/shards.", "ReindexCutover": "reindex/cutover.",
 	"QueryCheck": "backfill/check.", "Chunks": "backfill/chunks.", "BackfillCutover": "backfill/cutover.",
 }
 

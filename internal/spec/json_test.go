@@ -84,8 +84,8 @@ func TestJSONIsReadAsStrictlyAsYAML(t *testing.T) {
 		`{"kind":"copy","source":"a","target":"b","priority":1e0}`: `field "priority": expected a whole number, got 1e0`,
 		`{"kind":"copy","source":"a","target":"b","name":null}`:    `field "name": has no value: give it one or leave it out`,
 		`{"kind":"copy","source":null,"target":"b"}`:               `field "source": has no value: give it one or leave it out`,
-		`["copy"]`:                          `expected fields like "name: value", got a list`,
-		`{"kind":"reindex","database":"a"}`: `field "kind": "reindex" is not supported by this version yet; there are copy, ddl, backfill`,
+		`["copy"]`:                       `expected fields like "name: value", got a list`,
+		`{"kind":"pipeline","name":"a"}`: `field "kind": "pipeline" is not supported by this version yet; there are copy, ddl, backfill, reindex`,
 	} {
 		var s Spec
 		require.EqualError(t, json.Unmarshal([]byte(written), &s), want, written)

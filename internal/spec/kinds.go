@@ -13,6 +13,7 @@ var kinds = []slot{
 	slotOf(task.Copy, func(s *Spec) **CopySpec { return &s.Copy }),
 	slotOf(task.DDL, func(s *Spec) **DDLSpec { return &s.DDL }),
 	slotOf(task.Backfill, func(s *Spec) **BackfillSpec { return &s.Backfill }),
+	slotOf(task.Reindex, func(s *Spec) **ReindexSpec { return &s.Reindex }),
 }
 
 // part is what a kind adds to Common.

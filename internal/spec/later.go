@@ -3,7 +3,7 @@ package spec
 // This file lists what the design has and this version does not: whoever uses
 // it is told so, instead of that it is unknown. What is built is removed here.
 
-var laterKinds = []string{"reindex", "pipeline"}
+var laterKinds = []string{"pipeline"}
 
 // Later are the fields of later versions.
 func (Common) Later() []string { return []string{"backup", "notify"} }

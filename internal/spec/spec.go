@@ -28,11 +28,12 @@ type Spec struct {
 	Copy     *CopySpec
 	Backfill *BackfillSpec
 	DDL      *DDLSpec
+	Reindex  *ReindexSpec
 }
 
 // Common is what every kind of migration accepts.
 type Common struct {
-	// Kind is the kind of migration: copy, ddl or backfill.
+	// Kind is the kind of migration: copy, ddl, backfill or reindex.
 	Kind task.Kind `json:"kind" jsonschema:"required"`
 	// Name is shown in lists; by default it is made from what is migrated,
 	// like "legacy → warehouse".

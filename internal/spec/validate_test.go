@@ -48,8 +48,8 @@ func TestASpecNeedsExactlyThePartOfItsKind(t *testing.T) {
 	s := &Spec{Common: Common{Kind: task.Copy}}
 	s.Defaults()
 	require.EqualError(t, s.Validate(), "a spec of kind copy without its part")
-	_, err := New("reindex")
-	require.EqualError(t, err, `kind: "reindex" is not supported by this version yet; there are copy, ddl, backfill`)
+	_, err := New("pipeline")
+	require.EqualError(t, err, `kind: "pipeline" is not supported by this version yet; there are copy, ddl, backfill, reindex`)
 }
 
 func TestThereIsASpecForEveryKindThatThisVersionRuns(t *testing.T) {

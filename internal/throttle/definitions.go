@@ -19,6 +19,9 @@ type question struct {
 	read    []string // those that are only read
 	first   func(ctx context.Context, reading string, now int64) (int64, error)
 	commit  probe
+	// early guards hold from their low watermark on: for what cannot be held once
+	// it has begun.
+	early bool
 }
 
 // Databases are the connections of a migration: the one that is written, as
@@ -37,7 +40,7 @@ func (q *question) definitions() []definition {
 	found = append(found, q.logs()...)
 	found = append(found, q.own()...)
 	for i := range found {
-		found[i].mark.low = q.limits.Low()
+		found[i].mark.low, found[i].early = q.limits.Low(), q.early
 	}
 	return found
 }

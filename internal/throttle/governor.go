@@ -185,7 +185,7 @@ func (g *Governor) arrange() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	q := question{watch: g.config.Watch, limits: g.limits, written: g.config.Written, read: Databases(g.config.Spec, g.config.Written),
-		first: g.config.Ledger.Baseline, commit: g.smallWrite}
+		first: g.config.Ledger.Baseline, commit: g.smallWrite, early: g.config.Spec.Kind == task.Reindex}
 	wanted := map[string]bool{}
 	g.order = g.order[:0]
 	for _, d := range q.definitions() {

@@ -33,6 +33,7 @@ type definition struct {
 	show   func(value float64) string
 	rule   string // in words, where the high watermark says nothing
 	stop   bool   // it ends the migration instead of holding it
+	early  bool   // it holds from its low watermark on
 	probe  probe
 }
 
@@ -102,7 +103,7 @@ func (g *guard) observe(now time.Time, value float64, remark string, err error) 
 func (g *guard) decide() {
 	switch {
 	case g.at.IsZero():
-	case g.of.mark.passed(g.value):
+	case g.of.mark.passed(g.value), g.of.early && !g.of.mark.calm(g.value):
 		g.holding = true
 	case g.of.mark.calm(g.value):
 		g.holding = false

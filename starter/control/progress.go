@@ -19,7 +19,7 @@ func addProgress(st *task.Status) {
 		bytes += beat.Bytes
 		speed += beat.RowsPerSecond
 	}
-	p := &st.Progress
+	p, weights := &st.Progress, task.WeightsOf(st.Kind)
 	p.RowsDone += rows
 	p.BytesDone += bytes
 	if p.RowsTotal == 0 && st.Source == "temporal" {
@@ -29,14 +29,14 @@ func addProgress(st *task.Status) {
 	}
 	p.RowsTotal = max(p.RowsTotal, p.RowsDone)
 	if p.RowsTotal > 0 {
-		more := task.PhaseWeights[st.Phase] * float64(rows) / float64(p.RowsTotal)
+		more := weights[st.Phase] * float64(rows) / float64(p.RowsTotal)
 		p.Percent = min(100, math.Round(10*(p.Percent+more))/10)
 	}
 	if speed > 0 {
 		p.RowsPerSecond = math.Round(speed)
 		left := float64(p.RowsTotal - p.RowsDone)
 		if st.Phase == task.Transform {
-			left += float64(p.RowsTotal) * task.PhaseWeights[task.Verify] / task.PhaseWeights[task.Transform]
+			left += float64(p.RowsTotal) * weights[task.Verify] / weights[task.Transform]
 		}
 		p.ETASeconds = math.Round(left / speed)
 	}

@@ -83,6 +83,8 @@ func placeOf(s *spec.Spec) string {
 		return s.DDL.Database
 	case s.Backfill != nil:
 		return s.Backfill.Database
+	case s.Reindex != nil:
+		return s.Reindex.Database
 	}
 	return ""
 }

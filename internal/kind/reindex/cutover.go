@@ -1,0 +1,64 @@
+package reindex
+
+import (
+	"context"
+
+	"godwit/internal/engine"
+	"godwit/internal/hook"
+	"godwit/internal/kind"
+	"godwit/internal/ledger"
+	"godwit/internal/task"
+)
+
+// Cutover drops what is to be dropped.
+func (r *Reindex) Cutover(ctx context.Context, run *kind.Run) (task.CutoverResult, error) {
+	if copies(run) {
+		return r.copy.Cutover(ctx, run)
+	}
+	items, err := load(ctx, run)
+	if err != nil {
+		return task.CutoverResult{}, err
+	}
+	going := dropped(items)
+	if len(going) == 0 {
+		return task.CutoverResult{}, nil
+	}
+	if err := plans(ctx, run, task.Cutover, going); err != nil {
+		return task.CutoverResult{}, err
+	}
+	hook.At("cut-over begins")
+	for i := range going {
+		if _, err := attempt(ctx, run, task.ShardInput{Ref: run.Ref, Phase: task.Cutover, Shard: i + 1}); err != nil {
+			return task.CutoverResult{}, err
+		}
+	}
+	kept, err := keptBackups(ctx, run)
+	if err != nil {
+		return task.CutoverResult{}, err
+	}
+	out := task.CutoverResult{Kept: kept}
+	if keep := run.Spec.Reindex.KeepOld; keep != nil {
+		out.KeepFor = keep.Std()
+	}
+	return out, nil
+}
+
+// Cleanup gives up the way back and releases the claims.
+func (r *Reindex) Cleanup(ctx context.Context, run *kind.Run) error {
+	if copies(run) {
+		return r.copy.Cleanup(ctx, run)
+	}
+	db, items, err := both(ctx, run)
+	if err != nil {
+		return err
+	}
+	if err := db.Transaction(ctx, func(tx engine.Tx) error {
+		if err := closeBackups(ctx, run, tx, items, ledger.BackupRemoved); err != nil {
+			return err
+		}
+		return setStates(ctx, run, tx, items, itemFinal)
+	}); err != nil {
+		return err
+	}
+	return run.Ledger.Release(ctx)
+}
