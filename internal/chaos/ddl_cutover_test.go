@@ -73,7 +73,7 @@ func (b *bank) costsNoMoreThanPlainRenames(count, deadlocks int) {
 	time.Sleep(300 * time.Millisecond)
 	plain := b.balance()["1213"]
 	b.t.Logf("%d deadlocks in %d cut-overs, %d in as many plain RENAMEs", deadlocks, count, plain)
-	require.LessOrEqual(b.t, deadlocks, 2*plain+16*count, "about as many, but for chance")
+	require.LessOrEqual(b.t, deadlocks, 2*plain+count+tellerCount/2, "no more, but for chance")
 }
 
 // TestCutoversWhoseWorkersAreKilledAtRandomMomentsLoseNothing ends a worker at
