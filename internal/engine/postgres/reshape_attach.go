@@ -82,6 +82,9 @@ func (p *reshapePlan) statements() error {
 	p.swapSequences()
 	p.swapKeys()
 	p.hang()
+	if n := len(p.out.Settle); n > 0 {
+		p.out.Notes = append(p.out.Notes, fmt.Sprintf("foreign keys (%d) are validated when the names have changed: their tables are read, with nobody locked out, within timeouts.cutover", n))
+	}
 	return nil
 }
 

@@ -255,8 +255,11 @@ func (s *shadow) last(ctx context.Context, q engine.Querier, r *engine.Reshaping
 	sink := &touching{Local: capture.Local{DB: s.db, Capture: r.Capture, Projection: r.Forward}}
 	d := capture.NewDrainer(s.db, r.Capture, s.db, sink, whole)
 	if report.drained, err = d.Finish(ctx, q); err != nil {
-		if sink.IsClash(err) {
+		switch {
+		case sink.IsClash(err):
 			return fault.New(task.Busy, "a unique value is just being exchanged: %w", err)
+		case kind.Classify(err).Class == task.Data: // the next draining finds out of which row
+			return fault.New(task.Busy, "what has just been written has no place in the other form: %w", err)
 		}
 		return err
 	}

@@ -319,3 +319,29 @@ func TestATableThatIsEmptiedWhileItIsComparedIsNoMismatch(t *testing.T) {
 		require.Equal(t, []string{"7|1|1.00|new"}, r.contents())
 	})
 }
+
+func TestARowThatBreaksTheNewFormInTheLastMomentIsNamedAsWell(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig) {
+		r.filled(40)
+		j := r.job("narrow", r.pick("ALTER note TYPE varchar(5), ALTER customer TYPE numeric(20)", "MODIFY note varchar(5), MODIFY customer decimal(20)"), asShadow)
+		require.NoError(t, j.prepare())
+		r.exec(fmt.Sprintf("UPDATE %s SET note = 'too long' WHERE id = 17", r.table("orders")))
+		run := j.run(task.Cutover)
+		db, it, err := both(t.Context(), run)
+		require.NoError(t, err)
+		s := j.d.shadowOf(run, db, it)
+		session, err := s.session(t.Context(), nil)
+		require.NoError(t, err)
+		defer session.Destroy()
+		tx, err := session.Begin(t.Context())
+		require.NoError(t, err)
+		defer tx.Rollback(context.Background()) //nolint:errcheck // it is over
+		err = s.last(t.Context(), tx, s.r, &lockReport{})
+		require.ErrorContains(t, err, "has no place")
+		require.Equal(t, task.Busy, fault.Of(err).Class, "so that it is tried again")
+		require.NoError(t, tx.Rollback(t.Context()))
+		_, err = j.cutover()
+		require.ErrorContains(t, err, "id=17")
+		require.Equal(t, task.Data, fault.Of(err).Class)
+	})
+}
