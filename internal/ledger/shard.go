@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -57,7 +58,8 @@ func (s *Shard) Label() string {
 	return fmt.Sprintf("%s %d/%d", s.Table, s.Part, s.Parts)
 }
 
-// PlanShards writes the shards of a phase, all or nothing. When the phase has
+// PlanShards writes the shards of a phase, all or nothing, pending when they have
+// no state. When the phase has
 // shards already, they stay as they are.
 func (l *Ledger) PlanShards(ctx context.Context, phase task.Phase, shards []Shard) error {
 	return l.store.transaction(ctx, func(tx engine.Tx) error {
@@ -125,7 +127,7 @@ func (l *Ledger) insertShard(ctx context.Context, tx engine.Tx, s *Shard) error 
 	_, err = l.store.exec(ctx, tx, `insert into {shard}
 		(migration, phase, "no", "table", part, parts, low, high, definition, rows_estimate, state, updated_at)
 		values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now})`,
-		l.ID, string(s.Phase), s.No, s.Table, s.Part, s.Parts, low, high, definition, s.RowsEstimate, string(ShardPending))
+		l.ID, string(s.Phase), s.No, s.Table, s.Part, s.Parts, low, high, definition, s.RowsEstimate, string(cmp.Or(s.State, ShardPending)))
 	return err
 }
 

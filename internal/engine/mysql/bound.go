@@ -34,6 +34,16 @@ func (s *Server) First(ctx context.Context, sel engine.Select) (key engine.Key, 
 	return s.Bound(ctx, sel, 1)
 }
 
+// Last returns the key of the last row of the selection's range; found is false
+// when the range has no row. A Where is not looked at.
+func (s *Server) Last(ctx context.Context, sel engine.Select) (key engine.Key, found bool, err error) {
+	key, found, err = s.seek(ctx, query{table: sel.Table, within: sel.Range, order: descending})
+	if err != nil {
+		return nil, false, fmt.Errorf("find the last key of %s: %w", sel.Table.Name, err)
+	}
+	return key, found, nil
+}
+
 // seek returns the key of the first row of a query, whose Exprs it sets.
 func (s *Server) seek(ctx context.Context, q query) (engine.Key, bool, error) {
 	t := q.table

@@ -19,7 +19,7 @@ import (
 // false when the range has fewer rows. A Where is not looked at, since the rows
 // that it leaves out have to be read as well.
 func (s *Server) Bound(ctx context.Context, sel engine.Select, rows int64) (key engine.Key, found bool, err error) {
-	key, found, err = s.seek(ctx, sel, max(1, rows)-1)
+	key, found, err = s.seek(ctx, query{table: sel.Table, within: sel.Range, ordered: true, offset: max(1, rows) - 1})
 	if err != nil {
 		return nil, false, fmt.Errorf("find the next bound in %s: %w", sel.Table.Name, err)
 	}
@@ -36,18 +36,29 @@ func (s *Server) First(ctx context.Context, sel engine.Select) (key engine.Key, 
 	return s.Bound(ctx, sel, 1)
 }
 
+// Last returns the key of the last row of the selection's range; found is false
+// when the range has no row. A Where is not looked at.
+func (s *Server) Last(ctx context.Context, sel engine.Select) (key engine.Key, found bool, err error) {
+	key, found, err = s.seek(ctx, query{table: sel.Table, within: sel.Range, ordered: true, backwards: true})
+	if err != nil {
+		return nil, false, fmt.Errorf("find the last key of %s: %w", sel.Table.Name, err)
+	}
+	return key, found, nil
+}
+
 // indexOnly are the settings under which the server walks through the key's
 // index and nothing else, however little it knows of the table.
 const indexOnly = `SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off;
 	SET LOCAL enable_incremental_sort = off; SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL jit = off; `
 
-// seek returns the key that comes after so many others in the selection's range.
-func (s *Server) seek(ctx context.Context, sel engine.Select, offset int64) (engine.Key, bool, error) {
-	t := sel.Table
+// seek returns the key of the first row of a query, whose exprs it sets.
+func (s *Server) seek(ctx context.Context, q query) (engine.Key, bool, error) {
+	t := q.table
 	if len(t.Key) == 0 {
 		return nil, false, fault.About(t.Name.String(), task.Internal, "%s has no key to cut ranges by: %s", t.Name, t.KeyProblem)
 	}
-	text, err := query{table: t, exprs: keyColumns(t), within: sel.Range, ordered: true, limit: 1, offset: offset}.text()
+	q.exprs, q.limit = keyColumns(t), 1
+	text, err := q.text()
 	if err != nil {
 		return nil, false, err
 	}

@@ -17,6 +17,7 @@ type query struct {
 	sample        string   // TABLESAMPLE's method, empty for all rows
 	conditions    []string // further ones
 	ordered       bool     // by the key
+	backwards     bool     // in the opposite order
 	limit, offset int64    // 0 for none
 }
 
@@ -48,7 +49,13 @@ func (q query) text() (string, error) {
 		if len(t.Key) == 0 {
 			return "", fault.About(t.Name.String(), task.Internal, "table %s has no key to be read in the order of: %s", t.Name, t.KeyProblem)
 		}
-		b.WriteString(" ORDER BY " + strings.Join(keyColumns(t), ", "))
+		columns := keyColumns(t)
+		if q.backwards {
+			for i := range columns {
+				columns[i] += " DESC"
+			}
+		}
+		b.WriteString(" ORDER BY " + strings.Join(columns, ", "))
 	}
 	if q.limit > 0 {
 		b.WriteString(" LIMIT " + strconv.FormatInt(q.limit, 10))

@@ -101,28 +101,35 @@ func (s *shadow) lock(phase task.Phase, what string, tables []engine.Name) *lock
 	}}
 }
 
-// cut divides the table into shards.
+// cut divides the table into shards. What is there by now ends at the last key;
+// all that comes after it is noted and needs no copying, or a table that grows
+// faster than it is copied would have no end.
 func (s *shadow) cut(ctx context.Context) ([]ledger.Shard, error) {
 	now, err := s.db.Table(ctx, s.r.Table.Name)
 	if err != nil {
 		return nil, err
 	}
-	bounds, err := s.db.Split(ctx, s.copied(engine.Range{}), shard.Rows(s.run.Spec.DDL.Shards.Rows, now.Rows, shard.RewriteRows))
+	last, found, err := s.db.Last(ctx, s.copied(engine.Range{}))
+	if err != nil {
+		return nil, err
+	}
+	rest := ledger.Shard{No: 1, Table: s.it.name(), Part: 1, Parts: 1, State: ledger.ShardDone}
+	if !found {
+		return []ledger.Shard{rest}, nil
+	}
+	bounds, err := s.db.Split(ctx, s.copied(engine.Range{Until: last}), shard.Rows(s.run.Spec.DDL.Shards.Rows, now.Rows, shard.RewriteRows))
 	if err != nil {
 		return nil, err
 	}
 	shards := make([]ledger.Shard, len(bounds)+1)
 	var low engine.Key
-	for i := range shards {
-		var high engine.Key
-		if i < len(bounds) {
-			high = bounds[i]
-		}
+	for i, high := range append(bounds, last) {
 		shards[i] = ledger.Shard{No: i + 1, Table: s.it.name(), Part: i + 1, Parts: len(shards), Range: engine.Range{After: low, Until: high},
 			RowsEstimate: now.Rows / int64(len(shards))}
 		low = high
 	}
-	return shards, nil
+	rest.No, rest.Part, rest.Parts, rest.Range = len(shards)+1, len(shards)+1, len(shards)+1, engine.Range{After: last}
+	return append(shards, rest), nil
 }
 
 // buildShard is a transform shard that builds an index or a key of the shadow.
