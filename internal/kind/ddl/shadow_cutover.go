@@ -325,7 +325,7 @@ func (s *shadow) conclude(ctx context.Context) error {
 		return err
 	}
 	l := s.lock(task.Cutover, "the triggers of the old table", []engine.Name{s.r.Old})
-	return l.patiently(ctx, func(ctx context.Context) error { return s.db.DropCapture(ctx, s.r.Capture) })
+	return l.patiently(ctx, s.steering(func(ctx context.Context) error { return s.db.DropCapture(ctx, s.r.Capture) }))
 }
 
 // noted reports whether changes of the old table are noted still.
@@ -374,7 +374,7 @@ func (s *shadow) drop(ctx context.Context, phase task.Phase, c *engine.Capture, 
 		return nil
 	}
 	l := s.lock(phase, "the triggers that note changes", []engine.Name{on})
-	return l.patiently(ctx, func(ctx context.Context) error { return s.db.DropCapture(ctx, c) })
+	return l.patiently(ctx, s.steering(func(ctx context.Context) error { return s.db.DropCapture(ctx, c) }))
 }
 
 // dropTable drops a table beside the one in use.
@@ -382,5 +382,17 @@ func (s *shadow) dropTable(ctx context.Context, phase task.Phase, name engine.Na
 	l := s.lock(phase, "to drop "+name.String(), []engine.Name{name})
 	stop := s.run.KeepTouching()
 	defer stop()
-	return l.patiently(ctx, func(ctx context.Context) error { return s.db.DropBeside(ctx, s.r, name) })
+	return l.patiently(ctx, s.steering(func(ctx context.Context) error { return s.db.DropBeside(ctx, s.r, name) }))
+}
+
+// steering is an act of one who steers the migration still: an attempt that was
+// frozen must not remove what the next migration of the table has made meanwhile,
+// under the same names.
+func (s *shadow) steering(act func(ctx context.Context) error) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		if err := s.steered(ctx); err != nil {
+			return err
+		}
+		return act(ctx)
+	}
 }
