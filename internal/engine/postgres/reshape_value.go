@@ -25,7 +25,7 @@ func (c *clone) asUser(ctx context.Context, f func() error) error {
 		_, err := c.tx.Exec(ctx, "SELECT pg_catalog.set_config('search_path', $1, true)", path)
 		return err
 	}
-	if err := set(path); err != nil {
+	if err := set(path + ", pg_temp"); err != nil { // not first, or the table's name would be the clone's
 		return err
 	}
 	if err := f(); err != nil {

@@ -17,14 +17,14 @@ func TestNamesInTheUsersTextsMeanWhatTheyMeanToTheUser(t *testing.T) {
 		"CREATE TABLE things (id int PRIMARY KEY, feeling text, a int)", "INSERT INTO things VALUES (1, 'ok', 5), (2, 'sad', 6)")
 	execute(t, s, "ALTER DATABASE "+value[string](t, s, "SELECT current_database()::text")+" SET search_path = tools, public")
 	s = connect(t, value[string](t, s, "SELECT current_database()::text"), "")
-	r := reshaped(t, s, "public.things", "ALTER feeling TYPE mood USING feeling::mood, ADD COLUMN b int NOT NULL, ADD COLUMN c boolean, ADD COLUMN d mood", func(want *engine.Reshape) {
-		want.Columns = map[string]string{"b": "twice(a)", "c": "feeling === 'OK'", "d": "'sad'"}
+	r := reshaped(t, s, "public.things", "ALTER feeling TYPE mood USING feeling::mood, ADD COLUMN b int NOT NULL, ADD COLUMN c boolean, ADD COLUMN d mood, ADD COLUMN e int", func(want *engine.Reshape) {
+		want.Columns = map[string]string{"b": "twice(a)", "c": "feeling === 'OK'", "d": "'sad'", "e": "(SELECT max(o.a) FROM things o WHERE o.id >= things.id)"}
 	})
 	same, err := s.Compare(t.Context(), s, r, engine.Part{}, nil)
 	require.NoError(t, err)
 	require.True(t, same.Same())
 	require.NoError(t, swap(t, s, &engine.Swap{Reshaping: r}))
-	require.Equal(t, "ok|10|true|sad", value[string](t, s, "SELECT concat_ws('|', feeling, b, c::text, d) FROM public.things WHERE id = 1"))
+	require.Equal(t, "ok|10|true|sad|6", value[string](t, s, "SELECT concat_ws('|', feeling, b, c::text, d, e) FROM public.things WHERE id = 1"))
 }
 
 func TestAnExpressionThatIsNotOneValueForEachRowIsRefused(t *testing.T) {
