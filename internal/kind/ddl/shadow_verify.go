@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"godwit/internal/capture"
 	"godwit/internal/engine"
 	"godwit/internal/fault"
@@ -207,7 +209,7 @@ func (s *shadow) finishVerify(ctx context.Context) (task.VerifySummary, error) {
 	if len(shards) == 0 {
 		return summary, fmt.Errorf("nothing of %s was compared", s.it.name())
 	}
-	leftOut := 0
+	var leftOut int64
 	for i := range shards {
 		var c compared
 		if shards[i].State != ledger.ShardDone || shards[i].Digest == nil {
@@ -218,14 +220,14 @@ func (s *shadow) finishVerify(ctx context.Context) (task.VerifySummary, error) {
 		}
 		summary.Rows += c.Rows
 		summary.Different += c.different()
-		leftOut += c.LeftOut
+		leftOut += int64(c.LeftOut)
 	}
 	if summary.Different > 0 {
 		return summary, s.run.Mismatch(ctx, &summary)
 	}
-	summary.Checked = append(summary.Checked, fmt.Sprintf("%d rows are in the new table as they are in the old one, value by value", summary.Rows))
+	summary.Checked = append(summary.Checked, humanize.Comma(summary.Rows)+" rows are in the new table as they are in the old one, value by value")
 	if leftOut > 0 {
-		summary.Checked = append(summary.Checked, fmt.Sprintf("%d were just being changed: they are drained, and compared in the cut-over if they are then", leftOut))
+		summary.Checked = append(summary.Checked, humanize.Comma(leftOut)+" were just being changed: they are drained, and compared in the cut-over if they are then")
 	}
 	return summary, nil
 }
