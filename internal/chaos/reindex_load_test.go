@@ -53,7 +53,9 @@ func TestAReindexUnderAHeavyLoadIsGivenUpBacksOffAndIsDoneWhenTheLoadIsOver(t *t
 		return g.number("SELECT count(*) FROM pg_stat_progress_create_index WHERE datname = current_database()") > 0
 	})
 	leave := g.crowd(20)
-	await(t, limit, "the build to be given up", func() bool { return g.number("SELECT count(*) FROM pg_stat_progress_create_index WHERE datname = current_database()") == 0 })
+	await(t, limit, "the build to be given up", func() bool {
+		return g.number("SELECT count(*) FROM pg_stat_progress_create_index WHERE datname = current_database()") == 0
+	})
 	end() // while it is there, nothing can be removed
 	m.awaitState(task.Retrying)
 	st := m.status()
