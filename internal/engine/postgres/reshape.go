@@ -49,15 +49,15 @@ func (p *reshapePlan) do(ctx context.Context) error {
 		return err
 	}
 	p.hangs = hangs
+	p.out.Hanging = p.hangs.lines(p.table.Name)
+	if err := p.refuseAttached(); err != nil {
+		return err
+	}
 	warnings, err := p.server.CheckCapture(ctx, p.out.Capture)
 	if err != nil {
 		return err
 	}
 	p.out.Notes = append(p.out.Notes, warnings...)
-	p.out.Hanging = p.hangs.lines(p.table.Name)
-	if err := p.refuseAttached(); err != nil {
-		return err
-	}
 	if err := p.server.withClone(ctx, p.table, func(c *clone) error { return p.try(ctx, c) }); err != nil {
 		return err
 	}
