@@ -26,7 +26,7 @@ const (
 
 // verbs are the commands, in the order in which help lists them.
 var verbs = []func(*app) *cobra.Command{
-	newRunCommand, newCopyCommand, newDDLCommand, newBackfillCommand, newReindexCommand, newPlanCommand, newDemoCommand,
+	newRunCommand, newCopyCommand, newDDLCommand, newBackfillCommand, newReindexCommand, newPlanCommand, newScheduleCommand, newDemoCommand,
 	newListCommand, newCapacityCommand, newStatusCommand, newWatchCommand, newWaitCommand, newEventsCommand,
 	newPauseCommand, newResumeCommand, newThrottleCommand, newCutoverCommand, newRetryCommand,
 	newCancelCommand, newRollbackCommand, newCleanupCommand,

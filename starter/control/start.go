@@ -43,13 +43,18 @@ func (d *Desk) Start(ctx context.Context, order Order) (Started, error) {
 			return Started{}, err
 		}
 	}
-	place := placeOf(order.Spec)
-	raw, err := json.Marshal(order.Spec)
+	in, err := inputOf(order.Spec)
 	if err != nil {
 		return Started{}, err
 	}
-	in := workflows.MigrationInput{Spec: raw, Ledger: place, Target: place}
 	return d.execute(ctx, id, d.queue, in, "started by "+Operator())
+}
+
+// inputOf is what a migration is started with.
+func inputOf(s *spec.Spec) (workflows.MigrationInput, error) {
+	place := placeOf(s)
+	raw, err := json.Marshal(s)
+	return workflows.MigrationInput{Spec: raw, Ledger: place, Target: place}, err
 }
 
 // idFor is a new id, or the one that was asked for, unless it is one that
@@ -90,11 +95,28 @@ func placeOf(s *spec.Spec) string {
 }
 
 func (d *Desk) execute(ctx context.Context, id, queue string, in workflows.MigrationInput, details string) (Started, error) {
-	s, err := in.Common()
+	options, err := optionsOf(id, queue, in, details)
 	if err != nil {
 		return Started{}, err
 	}
-	run, err := d.cluster.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+	run, err := d.cluster.ExecuteWorkflow(ctx, options, task.MigrationWorkflow, in)
+	var exists *serviceerror.WorkflowExecutionAlreadyStarted
+	if errors.As(err, &exists) {
+		return Started{}, d.taken(ctx, id)
+	}
+	if err != nil {
+		return Started{}, d.notSetUp(err)
+	}
+	return Started{ID: id, RunID: run.GetRunID(), URL: d.cluster.Link(id, run.GetRunID())}, nil
+}
+
+// optionsOf are the options of a migration's run, whoever starts it.
+func optionsOf(id, queue string, in workflows.MigrationInput, details string) (client.StartWorkflowOptions, error) {
+	s, err := in.Common()
+	if err != nil {
+		return client.StartWorkflowOptions{}, err
+	}
+	return client.StartWorkflowOptions{
 		ID:                                       id,
 		TaskQueue:                                queue,
 		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
@@ -111,15 +133,7 @@ func (d *Desk) execute(ctx context.Context, id, queue string, in workflows.Migra
 			temporal.NewSearchAttributeKeyBool(task.AttentionAttribute).ValueSet(false),
 		),
 		Priority: temporal.Priority{PriorityKey: s.Priority},
-	}, task.MigrationWorkflow, in)
-	var exists *serviceerror.WorkflowExecutionAlreadyStarted
-	if errors.As(err, &exists) {
-		return Started{}, d.taken(ctx, id)
-	}
-	if err != nil {
-		return Started{}, d.notSetUp(err)
-	}
-	return Started{ID: id, RunID: run.GetRunID(), URL: d.cluster.Link(id, run.GetRunID())}, nil
+	}, nil
 }
 
 // taken says what is there already under an id.
