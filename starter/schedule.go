@@ -67,8 +67,8 @@ tables to itself: retry or roll it back, then schedule resume. What was missed
 while Temporal was away is made up for once, unless it is later than --catch-up.
 
 A cron expression has five fields: minute, hour, day of the month, month, day of
-the week. @every counts from midnight UTC. An hour that clocks leave out is left
-out; what falls into one that comes twice is done twice.`,
+the week. @every 12h is at midnight and noon UTC, whatever the zone. A time that
+clocks leave out when they are put forward is left out, too.`,
 		Example: `  godwit schedule nightly.yaml --cron "0 2 * * *" --timezone Europe/Berlin
   godwit schedule purge.yaml --cron "@every 6h" --id purge --catch-up 6h
   godwit schedule move.yaml --at "2030-11-30 02:00"

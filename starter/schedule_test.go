@@ -239,6 +239,8 @@ func TestWhatWasMissedIsMadeUpForWithinTheCatchUpAlone(t *testing.T) {
 	at := time.Now().Add(4 * time.Second).UTC().Truncate(time.Second)
 	r.must("schedule", specFile(t), "--id", "late", "--at", at.Format(time.RFC3339))
 	r.must("schedule", specFile(t), "--id", "too-late", "--at", at.Format(time.RFC3339), "--catch-up", "10s")
+	r.must("schedule", specFile(t), "--id", "often", "--cron", "@every 4s")
+	r.untilSchedule("often", func(s control.Schedule) bool { return s.ID != "" })
 	r.server.Stop()
 	time.Sleep(time.Until(at.Add(15 * time.Second)))
 	r.server.Start()
@@ -250,6 +252,8 @@ func TestWhatWasMissedIsMadeUpForWithinTheCatchUpAlone(t *testing.T) {
 	require.Zero(t, missed.Runs)
 	require.True(t, missed.Over(), "%+v", missed)
 	require.Equal(t, exitSuccess, r.call("wait", late.Last.ID).code)
+	often := r.untilSchedule("often", func(s control.Schedule) bool { return s.Skipped >= 2 })
+	require.Zero(t, often.Missed, "of several that were missed one is started, and the others are skipped")
 }
 
 func TestMistakesInASchedulingAreSaidBeforeAnythingIsMade(t *testing.T) {

@@ -175,7 +175,7 @@ func TestEveryVerbHasHelpAndAnExample(t *testing.T) {
 
 func TestChoicesOfFlagsAreCompleted(t *testing.T) {
 	for flag, choice := range map[string]string{
-		"list --state": "ROLLED_BACK", "list --kind": "copy", "list --output": "json", "run --priority": "5",
+		"list --state": "ROLLED_BACK", "list --kind": "copy", "list --output": "json", "run --priority": "5", "schedule --cron": "@daily",
 		"copy --verify": "checksum", "copy --on-timeout": "rollback", "copy --cutover": "manual", "copy --schema": "existing",
 	} {
 		args := append([]string{cobra.ShellCompRequestCmd}, append(strings.Fields(flag), "")...)
