@@ -3,6 +3,7 @@ package chaos
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 
