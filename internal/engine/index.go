@@ -94,6 +94,13 @@ type BuildLimits struct {
 	LockWait float64
 }
 
+// IndexBuild is a build that is being done.
+type IndexBuild struct {
+	Session string
+	Rows    int64 // that it reads, about
+	Workers int   // that have been seen to help
+}
+
 // IndexProgress is how far a build has come, by the server's own account.
 type IndexProgress struct {
 	Phase string // in the server's words; empty when it tells nothing

@@ -94,6 +94,7 @@ type Heartbeat struct {
 	Bytes         int64   `json:"bytes,omitempty"`
 	RowsPerSecond float64 `json:"rows_per_second,omitempty"`
 	Percent       float64 `json:"percent,omitempty"`
+	Carry         *Carry  `json:"carry,omitempty"`
 	ChunkRows     int64   `json:"chunk_rows,omitempty"`
 	ChunkSeconds  float64 `json:"chunk_seconds,omitempty"` // what the last chunk took
 	Holding       string  `json:"holding,omitempty"`       // why the throttle holds
@@ -108,4 +109,11 @@ type Heartbeat struct {
 	Changelog *ChangelogStatus `json:"changelog,omitempty"`
 	Attempt   int              `json:"attempt,omitempty"`
 	At        time.Time        `json:"at"`
+}
+
+// Carry says how an estimated percentage may be carried forward until the next
+// heartbeat comes.
+type Carry struct {
+	PercentPerSecond float64 `json:"percent_per_second"`
+	UntilPercent     float64 `json:"until_percent"`
 }

@@ -125,6 +125,7 @@ func beatOf(activity *workflowpb.PendingActivityInfo) task.Heartbeat {
 	if beat.Phase == "" {
 		beat.Phase = phaseOf(activity.GetActivityType().GetName())
 	}
+	carryForward(&beat, time.Since(beat.At))
 	return beat
 }
 

@@ -2,9 +2,34 @@ package control
 
 import (
 	"math"
+	"time"
 
 	"godwit/internal/task"
 )
+
+const (
+	// longestCarry is how far an estimate is carried forward. Heartbeats come each
+	// second, later where the server is busy; it also bounds what a clock that is
+	// wrong can do.
+	longestCarry = 10 * time.Second
+	// furthest is how far, in percent: that it is done, the work itself says.
+	furthest = 99.0
+)
+
+// carryForward makes of an estimate of a while ago one of now.
+func carryForward(beat *task.Heartbeat, age time.Duration) {
+	if age <= 0 || beat.Carry == nil {
+		return
+	}
+	now := min(furthest, beat.Carry.UntilPercent, beat.Percent+beat.Carry.PercentPerSecond*min(longestCarry, age).Seconds())
+	if now <= beat.Percent {
+		return
+	}
+	beat.Percent = now
+	if beat.RowsTotal > 0 {
+		beat.Rows = int64(now / 100 * float64(beat.RowsTotal))
+	}
+}
 
 // addProgress counts the rows of the shards at work, which the workflow does
 // not know of before they are done.

@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"math"
 	"strings"
 
 	"godwit/internal/engine"
@@ -11,7 +12,10 @@ import (
 // stage is a stage of a build on MySQL.
 type stage struct {
 	name string // how the server's words for it begin
-	part float64
+	// cost is what it takes, with the reading as 1; where rows are merged, each
+	// time that they are.
+	cost   float64
+	merges bool
 	// from and until are where its work is among what the server estimates for all
 	// stages together, as it counts it.
 	from, until float64
@@ -20,32 +24,65 @@ type stage struct {
 // stages are those of an index that is built in place, in their order; measured
 // on tables of some million rows.
 var stages = []stage{
-	{"alter table (read PK", 0.30, 0, 0.50},
-	{"alter table (merge sort", 0.42, 0.45, 0.63},
-	{"alter table (insert", 0.24, 0.63, 0.86},
-	{"alter table", 0.04, 0.86, 1},
+	{name: "alter table (read PK", cost: 1, from: 0, until: 0.50},
+	{name: "alter table (merge sort", cost: 0.18, merges: true, from: 0.45, until: 0.65},
+	{name: "alter table (insert", cost: 0.80, from: 0.65, until: 0.87},
+	{name: "alter table", cost: 0.13, from: 0.87, until: 1},
 }
 
 // stretches are those on MariaDB, which tells of all of them together by one number.
 var stretches = []stage{
-	{"reading rows", 0.42, 0, 0.50},
-	{"sorting", 0.35, 0.50, 0.70},
-	{"inserting", 0.23, 0.70, 1},
+	{name: "reading rows", cost: 1, from: 0, until: 0.50},
+	{name: "sorting", cost: 0.15, merges: true, from: 0.50, until: 0.70},
+	{name: "inserting", cost: 0.60, from: 0.70, until: 1},
 }
 
-// IndexProgress tells how far the build of a session has come.
-func (s *Server) IndexProgress(ctx context.Context, session string, _ int) (engine.IndexProgress, error) {
+const (
+	// sortBuffer is how much is sorted in memory before it is merged, in bytes: as
+	// innodb_sort_buffer_size and innodb_ddl_buffer_size are if nobody sets them.
+	sortBuffer = 1 << 20
+	// entrySize is what a row takes in it, about. A wrong one counts little: twice
+	// as much is one merge more.
+	entrySize = 48
+)
+
+// merges is how often rows are merged until all are in order.
+func merges(rows int64) float64 {
+	return max(1, math.Ceil(math.Log2(float64(rows)*entrySize/sortBuffer)))
+}
+
+// locate finds the part that a stage is of all.
+func locate(all []stage, at int, rows int64) (before, part float64) {
+	var sum float64
+	for i, st := range all {
+		cost := st.cost
+		if st.merges {
+			cost *= merges(rows)
+		}
+		switch {
+		case i < at:
+			before += cost
+		case i == at:
+			part = cost
+		}
+		sum += cost
+	}
+	return before / sum, part / sum
+}
+
+// IndexProgress tells how far a build has come.
+func (s *Server) IndexProgress(ctx context.Context, b engine.IndexBuild) (engine.IndexProgress, error) {
 	none := engine.IndexProgress{Within: -1}
 	flavor, _, err := s.learn(ctx)
 	if err != nil {
 		return none, err
 	}
-	id, _, _ := strings.Cut(session, "@")
+	id, _, _ := strings.Cut(b.Session, "@")
 	read := s.stage
 	if flavor == mariadbFlavor {
 		read = s.percentage
 	}
-	p, err := read(ctx, id)
+	p, err := read(ctx, id, b.Rows)
 	if isDenied(err) || number(err) == noSuchTable {
 		return none, nil
 	}
@@ -54,7 +91,7 @@ func (s *Server) IndexProgress(ctx context.Context, session string, _ int) (engi
 
 // stage reads the stage that has come furthest: threads that help have their own,
 // and no session that they belong to.
-func (s *Server) stage(ctx context.Context, id string) (engine.IndexProgress, error) {
+func (s *Server) stage(ctx context.Context, id string, read int64) (engine.IndexProgress, error) {
 	p, most := engine.IndexProgress{Within: -1}, -1.0
 	err := collect(ctx, s.db, func(rows *sql.Rows) error {
 		var name string
@@ -64,13 +101,12 @@ func (s *Server) stage(ctx context.Context, id string) (engine.IndexProgress, er
 		}
 		most = share
 		p.Phase = strings.TrimPrefix(name, "stage/innodb/")
-		p.Before = 0
-		for _, st := range stages {
+		for i, st := range stages {
 			if strings.HasPrefix(p.Phase, st.name) {
-				p.Part, p.Within = st.part, max(0, min(1, (share-st.from)/(st.until-st.from)))
+				p.Before, p.Part = locate(stages, i, read)
+				p.Within = max(0, min(1, (share-st.from)/(st.until-st.from)))
 				break
 			}
-			p.Before += st.part
 		}
 		return nil
 	}, `SELECT e.EVENT_NAME, COALESCE(e.WORK_COMPLETED / NULLIF(e.WORK_ESTIMATED, 0), 0) FROM performance_schema.events_stages_current e
@@ -81,19 +117,19 @@ func (s *Server) stage(ctx context.Context, id string) (engine.IndexProgress, er
 }
 
 // percentage reads what MariaDB tells, which is one number for the whole server.
-func (s *Server) percentage(ctx context.Context, id string) (engine.IndexProgress, error) {
+func (s *Server) percentage(ctx context.Context, id string, read int64) (engine.IndexProgress, error) {
 	p := engine.IndexProgress{Within: -1}
 	err := collect(ctx, s.db, func(rows *sql.Rows) error {
 		var share float64
 		if err := rows.Scan(&share); err != nil {
 			return err
 		}
-		for _, st := range stretches {
+		for i, st := range stretches {
 			if share < st.until || st.until == 1 {
-				p.Phase, p.Part, p.Within = st.name, st.part, min(1, (share-st.from)/(st.until-st.from))
+				p.Before, p.Part = locate(stretches, i, read)
+				p.Phase, p.Within = st.name, min(1, (share-st.from)/(st.until-st.from))
 				break
 			}
-			p.Before += st.part
 		}
 		return nil
 	}, `SELECT (SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'INNODB_ONLINEDDL_PCT_PROGRESS') / 10000

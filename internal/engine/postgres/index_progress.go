@@ -34,9 +34,9 @@ var stretches = []stretch{
 	{phase: "waiting for readers"},
 }
 
-// IndexProgress tells how far the build of a session has come.
-func (s *Server) IndexProgress(ctx context.Context, session string, workers int) (engine.IndexProgress, error) {
-	pid, _, _ := strings.Cut(session, "@")
+// IndexProgress tells how far a build has come.
+func (s *Server) IndexProgress(ctx context.Context, b engine.IndexBuild) (engine.IndexProgress, error) {
+	pid, _, _ := strings.Cut(b.Session, "@")
 	p := engine.IndexProgress{Within: -1}
 	var blocks, blocksTotal, tuples, tuplesTotal, lockers, lockersDone int64
 	var wide bool
@@ -51,7 +51,7 @@ func (s *Server) IndexProgress(ctx context.Context, session string, workers int)
 	if err != nil {
 		return p, err
 	}
-	at := place(&p, max(workers, p.Workers) > 0, wide)
+	at := place(&p, max(b.Workers, p.Workers) > 0, wide)
 	switch {
 	case at == "blocks" && blocksTotal > 0:
 		p.Within = min(1, float64(blocks)/float64(blocksTotal))

@@ -28,7 +28,7 @@ func (r *Reindex) Cutover(ctx context.Context, run *kind.Run) (task.CutoverResul
 	}
 	hook.At("cut-over begins")
 	for i := range going {
-		if _, err := attempt(ctx, run, task.ShardInput{Ref: run.Ref, Phase: task.Cutover, Shard: i + 1}); err != nil {
+		if _, err := r.attempt(ctx, run, task.ShardInput{Ref: run.Ref, Phase: task.Cutover, Shard: i + 1}); err != nil {
 			return task.CutoverResult{}, err
 		}
 	}

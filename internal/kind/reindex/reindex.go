@@ -32,6 +32,7 @@ import (
 type Reindex struct {
 	version string
 	copy    kind.Kind // which writes a table anew
+	usual   memory
 }
 
 // New returns the kind; the version is noted in the ledger.

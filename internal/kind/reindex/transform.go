@@ -84,7 +84,7 @@ func (r *Reindex) TransformShard(ctx context.Context, run *kind.Run, in task.Sha
 	if copies(run) {
 		return r.copy.TransformShard(ctx, run, in)
 	}
-	return attempt(ctx, run, in)
+	return r.attempt(ctx, run, in)
 }
 
 // FinishTransform ends an online copy. Otherwise what is built is in use already.
@@ -106,7 +106,7 @@ func stands(ctx context.Context, run *kind.Run) error {
 }
 
 // attempt is one attempt at an index, in a session that ends with it.
-func attempt(ctx context.Context, run *kind.Run, in task.ShardInput) (task.ShardResult, error) {
+func (r *Reindex) attempt(ctx context.Context, run *kind.Run, in task.ShardInput) (task.ShardResult, error) {
 	db, all, err := both(ctx, run)
 	if err != nil {
 		return task.ShardResult{}, err
@@ -115,7 +115,7 @@ func attempt(ctx context.Context, run *kind.Run, in task.ShardInput) (task.Shard
 	if err != nil {
 		return task.ShardResult{}, err
 	}
-	w := &work{run: run, db: db, session: session}
+	w := &work{run: run, db: db, session: session, usual: &r.usual}
 	defer w.leave()
 	hook.At("session taken")
 	return run.Attempt(ctx, in, session.ID(), func(lease *ledger.Lease) error {

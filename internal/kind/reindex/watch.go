@@ -54,7 +54,8 @@ func (w *work) watch(ctx context.Context, step *engine.IndexStep, end context.Ca
 	defer ticker.Stop()
 	began := time.Now()
 	var critical time.Time
-	course := &course{since: began}
+	course := &course{usual: w.usual.of(w.db.Conn.Name, w.it.Rows)}
+	defer func() { w.usual.learn(w.db.Conn.Name, w.it.Rows, course.shares(time.Now())) }()
 	for {
 		w.tell(ctx, began, course)
 		hook.At("watched build")
@@ -119,7 +120,7 @@ func (w *work) giveUp(ctx context.Context, given *givenUp, clean error) error {
 // tell reports how far a build has come. It is for show: what cannot be found out
 // is asked again.
 func (w *work) tell(ctx context.Context, began time.Time, c *course) {
-	p, err := w.db.IndexProgress(ctx, w.session.ID(), c.workers)
+	p, err := w.db.IndexProgress(ctx, engine.IndexBuild{Session: w.session.ID(), Rows: w.it.Rows, Workers: c.workers})
 	if err != nil {
 		w.run.Touch()
 		return
@@ -133,7 +134,11 @@ func (w *work) tell(ctx context.Context, began time.Time, c *course) {
 	if p.Phase != "" {
 		h.Checkpoint = p.Phase
 	}
+	h.Carry = nil
 	if done := c.told(time.Now(), p); done >= 0 {
+		if c.pace > 0 {
+			h.Carry = &task.Carry{PercentPerSecond: 100 * c.pace, UntilPercent: 100 * c.until}
+		}
 		h.Percent, h.RowsTotal, h.Rows = 100*done, w.it.Rows, int64(done*float64(w.it.Rows))
 		if seconds := time.Since(began).Seconds(); seconds > 0 {
 			h.RowsPerSecond = float64(h.Rows) / seconds

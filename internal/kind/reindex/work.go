@@ -24,6 +24,7 @@ type work struct {
 	session  engine.Session
 	progress progress
 	told     task.Heartbeat
+	usual    *memory
 }
 
 // do brings the index to where it has to be: it looks how far it has come,
