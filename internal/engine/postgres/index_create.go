@@ -43,7 +43,7 @@ func (s *Server) planCreate(ctx context.Context, want *engine.IndexWish, stateme
 	if len(w.Index) > maxNameBytes {
 		return nil, fault.About(w.Table.String(), task.Config, "create: the name %s has more than %d bytes, and the server would cut it", w.Index, maxNameBytes)
 	}
-	oid, err := tableOID(ctx, s.on, w.Table)
+	oid, err := indexedOID(ctx, s.on, w.Table)
 	if err != nil {
 		return nil, err
 	}

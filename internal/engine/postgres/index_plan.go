@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize"
 	"github.com/jackc/pgx/v5"
 
 	"godwit/internal/engine"
@@ -24,14 +25,14 @@ type candidate struct {
 }
 
 // candidates reads the indexes of tables, a condition over pg_namespace n,
-// pg_class t of the table and pg_class c of the index. Those of materialized
-// views, and what is of a partitioned table as a whole, are none.
+// pg_class t of the table and pg_class c of the index. What is of a partitioned
+// table as a whole is none.
 const candidates = `SELECT c.oid, n.nspname, t.relname, c.relname, x.indisvalid AND x.indisready AND x.indislive, x.indisunique, x.indisexclusion, am.amname,
 		pg_get_indexdef(c.oid), coalesce(k.conname, ''), pg_relation_size(c.oid), greatest(t.reltuples::bigint, pg_relation_size(t.oid) / 100, 1),
 		ARRAY(SELECT pg_get_indexdef(c.oid, i, false) FROM generate_series(1, x.indnkeyatts) i ORDER BY i), coalesce(pg_get_expr(x.indpred, x.indrelid), '')
 	FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid JOIN pg_namespace n ON n.oid = t.relnamespace
 	JOIN pg_am am ON am.oid = c.relam LEFT JOIN pg_constraint k ON k.conindid = c.oid AND k.conrelid = t.oid AND k.contype IN ('p', 'u', 'x')
-	WHERE c.relkind = 'i' AND t.relkind = 'r' AND t.relpersistence <> 't' AND `
+	WHERE c.relkind = 'i' AND t.relkind IN ('r', 'm') AND t.relpersistence <> 't' AND `
 
 func (s *Server) candidates(ctx context.Context, condition string, args ...any) ([]candidate, error) {
 	rows, err := s.on.Query(ctx, candidates+condition+" ORDER BY pg_relation_size(c.oid) DESC, n.nspname, c.relname", args...)
@@ -87,7 +88,7 @@ func (p *indexPlan) scope(ctx context.Context) ([]candidate, error) {
 		}
 		return p.server.candidates(ctx, "n.nspname = $1", p.want.Schema)
 	}
-	oid, err := tableOID(ctx, p.server.on, p.want.Table)
+	oid, err := indexedOID(ctx, p.server.on, p.want.Table)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +131,28 @@ func (p *indexPlan) rebuilds(ctx context.Context) error {
 	if kept == 0 {
 		p.note("nothing of %s is to be rebuilt", p.here())
 	}
-	return nil
+	return p.toast(ctx, all)
+}
+
+// toast tells that the indexes of the tables' TOAST tables stay as they are, when
+// all indexes are asked for.
+func (p *indexPlan) toast(ctx context.Context, all []candidate) error {
+	if len(p.want.Indexes) > 0 || p.want.Bloat != nil {
+		return nil
+	}
+	var tables []string
+	for i := range all {
+		if name := QuoteName(all[i].Table); !slices.Contains(tables, name) {
+			tables = append(tables, name)
+		}
+	}
+	var count, size int64
+	err := p.server.on.QueryRow(ctx, `SELECT count(*), coalesce(sum(pg_relation_size(x.indexrelid)), 0)::bigint FROM pg_class t JOIN pg_index x ON x.indrelid = t.reltoastrelid
+		WHERE t.oid = ANY ($1::text[]::regclass[]) AND pg_relation_size(t.reltoastrelid) > 0`, tables).Scan(&count, &size)
+	if err == nil && count > 0 {
+		p.note("the indexes of TOAST tables are left out (%d, %s): REINDEX TABLE CONCURRENTLY builds them anew, together with all others of their tables", count, humanize.IBytes(uint64(size)))
+	}
+	return err
 }
 
 // worth reports whether an index is to be rebuilt.
@@ -254,7 +276,7 @@ func (p *indexPlan) privileges(ctx context.Context) error {
 		w := &p.out.Works[i]
 		if !slices.Contains(tables, w.Table) {
 			tables = append(tables, w.Table)
-			c.own(ctx, w.Table)
+			c.ownIndexed(ctx, w.Table)
 		}
 		if w.Action == engine.CreateIndex {
 			c.schema(ctx, w.Table.Schema)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -99,6 +100,15 @@ func describeTable(ctx context.Context, on executor, name engine.Name) (*engine.
 // tableOID finds a table. The error for one that is not there wraps
 // engine.ErrNoTable.
 func tableOID(ctx context.Context, on executor, name engine.Name) (oid uint32, err error) {
+	return relationOID(ctx, on, name, "rp")
+}
+
+// indexedOID is tableOID for what may have indexes: a materialized view, too.
+func indexedOID(ctx context.Context, on executor, name engine.Name) (oid uint32, err error) {
+	return relationOID(ctx, on, name, "rpm")
+}
+
+func relationOID(ctx context.Context, on executor, name engine.Name, kinds string) (oid uint32, err error) {
 	var kind string
 	err = on.QueryRow(ctx, `SELECT c.oid, c.relkind::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = $1 AND c.relname = $2`, name.Schema, name.Table).Scan(&oid, &kind)
@@ -107,7 +117,7 @@ func tableOID(ctx context.Context, on executor, name engine.Name) (oid uint32, e
 		return 0, fault.About(name.String(), task.Config, "table %s: %w", name, engine.ErrNoTable)
 	case err != nil:
 		return 0, fmt.Errorf("cannot look for table %s: %w", name, err)
-	case kind != "r" && kind != "p":
+	case !strings.Contains(kinds, kind):
 		return 0, fault.About(name.String(), task.Config, "%s is a %s, not a table", name, relationKinds[kind])
 	}
 	return oid, nil

@@ -17,7 +17,7 @@ import (
 // Of sessions of other roles the server shows no more than that they are there,
 // unless the user may read all statistics.
 func (s *Server) Blockers(ctx context.Context, table engine.Name) ([]engine.Blocker, error) {
-	oid, err := tableOID(ctx, s.on, table)
+	oid, err := indexedOID(ctx, s.on, table)
 	if err != nil {
 		return nil, err
 	}

@@ -166,7 +166,16 @@ func (c *privilegeCheck) sequences(ctx context.Context, oid uint32, name engine.
 }
 
 func (c *privilegeCheck) own(ctx context.Context, name engine.Name) {
-	oid, ok := c.table(ctx, name)
+	c.owns(ctx, name, tableOID)
+}
+
+// ownIndexed is own for what may have indexes: a materialized view, too.
+func (c *privilegeCheck) ownIndexed(ctx context.Context, name engine.Name) {
+	c.owns(ctx, name, indexedOID)
+}
+
+func (c *privilegeCheck) owns(ctx context.Context, name engine.Name, find finder) {
+	oid, ok := c.find(ctx, name, find)
 	if !ok {
 		return
 	}
@@ -192,10 +201,17 @@ func (c *privilegeCheck) refer(ctx context.Context, name engine.Name) {
 // table finds a table that has to be there, and checks that names in its
 // schema can be used at all.
 func (c *privilegeCheck) table(ctx context.Context, name engine.Name) (oid uint32, ok bool) {
+	return c.find(ctx, name, tableOID)
+}
+
+// finder finds a relation, as tableOID does.
+type finder func(ctx context.Context, on executor, name engine.Name) (oid uint32, err error)
+
+func (c *privilegeCheck) find(ctx context.Context, name engine.Name, find finder) (oid uint32, ok bool) {
 	if c.err != nil {
 		return 0, false
 	}
-	if oid, c.err = tableOID(ctx, c.on, name); c.err != nil {
+	if oid, c.err = find(ctx, c.on, name); c.err != nil {
 		return 0, false
 	}
 	var usage bool

@@ -100,6 +100,40 @@ func TestAllIndexesOfASchemaAreBuiltAndThoseOfPartitionsOneByOne(t *testing.T) {
 	})
 }
 
+func TestIndexesOfMaterializedViewsAreBuiltLikeThoseOfTables(t *testing.T) {
+	onPostgres(t, func(t *testing.T, r *rig) {
+		r.orders(100)
+		r.exec("CREATE MATERIALIZED VIEW totals AS SELECT customer, count(*) AS orders FROM orders GROUP BY customer", "CREATE UNIQUE INDEX totals_customer ON totals (customer)")
+		before := r.indexes()
+		number := r.number("totals_customer")
+		j := r.job("schema", "schema: public\n")
+		j.all()
+		require.Len(t, j.events("step done"), 4)
+		require.Equal(t, before, r.indexes())
+		require.NotEqual(t, number, r.number("totals_customer"))
+		j.cleanup()
+		swap := r.job("swap", "table: totals\ncreate: CREATE INDEX totals_orders ON totals (orders)\ndrop: totals_customer\n")
+		swap.all()
+		require.Contains(t, strings.Join(r.indexes(), "\n"), "totals_orders")
+		require.NotContains(t, strings.Join(r.indexes(), "\n"), "totals_customer")
+		require.NoError(t, swap.rollback())
+		require.Equal(t, before, r.indexes())
+	})
+}
+
+func TestAPlanTellsOfTheIndexesOfTOASTTablesThatItLeavesOut(t *testing.T) {
+	onPostgres(t, func(t *testing.T, r *rig) {
+		r.exec("CREATE TABLE texts (id int PRIMARY KEY, body text)", "ALTER TABLE texts ALTER body SET STORAGE EXTERNAL", "INSERT INTO texts VALUES (1, repeat('x', 10000))")
+		warnings := func(lines string) string {
+			plan, err := r.job("p", lines).plan()
+			require.NoError(t, err)
+			return strings.Join(plan.Warnings, "\n")
+		}
+		require.Contains(t, warnings("table: texts\n"), "the indexes of TOAST tables are left out (1, 16 KiB): REINDEX TABLE CONCURRENTLY")
+		require.NotContains(t, warnings("table: texts\nindex: texts_pkey\n"), "TOAST")
+	})
+}
+
 func TestWhatCannotBeBuiltBesideTheWritersIsRefusedByName(t *testing.T) {
 	onPostgres(t, func(t *testing.T, r *rig) {
 		r.orders(10)
