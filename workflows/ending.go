@@ -53,7 +53,8 @@ func (m *migration) succeeded() {
 	if st.KeptUntil != nil {
 		detail = "what a rollback needs is kept until " + moment(*st.KeptUntil)
 	}
-	m.record("success", detail, nil)
+	told := m.record("success", detail, nil)
+	m.report(told, task.StepReport{State: task.Success, KeptUntil: st.KeptUntil})
 	m.unseat()
 	late := ""
 	if st.Pause != nil {
@@ -151,9 +152,11 @@ func (m *migration) close(state task.State, event, detail string, failure *task.
 	if step := m.st.step(m.st.Phase); step.EndedAt == nil && step.StartedAt != nil {
 		step.EndedAt, step.State = &now, state
 	}
+	told := &entry{done: true}
 	if event != "done" {
-		m.record(event, detail, failure)
+		told = m.record(event, detail, failure)
 	}
+	m.report(told, task.StepReport{State: state, Closed: true, Error: failure, Botched: m.st.Botched, Detail: detail})
 	m.unseat()
 	m.publish()
 	m.settle()

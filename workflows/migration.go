@@ -25,6 +25,9 @@ type MigrationInput struct {
 	Resume bool `json:"resume,omitempty"`
 	// Rollback does nothing but undo a migration that FAILED or passed a limit.
 	Rollback bool `json:"rollback,omitempty"`
+	// Pipeline is the id of the pipeline that the migration is a step of: it is told
+	// when the migration has succeeded, and how it has ended.
+	Pipeline string `json:"pipeline,omitempty"`
 	// Carried is what the run before this one knew; only continue-as-new sets it.
 	Carried *state `json:"carried,omitempty"`
 }
@@ -192,6 +195,8 @@ func (m *migration) ready() error {
 		switch {
 		case m.st.Ending != nil:
 			return errEnding
+		case m.st.Expired != nil && !m.st.cutOver():
+			return m.st.Expired
 		case m.mustContinue():
 			return errContinue
 		case m.st.Pause == nil:
@@ -200,7 +205,7 @@ func (m *migration) ready() error {
 		}
 		m.unseat()
 		m.paused()
-		m.await(m.life, func() bool { return m.st.Pause == nil || m.st.Ending != nil })
+		m.await(m.life, func() bool { return m.st.Pause == nil || m.st.Ending != nil || m.st.Expired != nil })
 	}
 }
 

@@ -27,6 +27,8 @@ type state struct {
 	Approved *task.Request `json:"approved,omitempty"`
 	Released *task.Request `json:"released,omitempty"`
 	Cleaning bool          `json:"cleaning,omitempty"`
+	// Expired is the limit of a pipeline's step, once it is passed.
+	Expired *task.Failure `json:"expired,omitempty"`
 	// Limits that an operator changed; nil for the spec's.
 	Limits task.ThrottleSettings `json:"limits,omitzero"`
 	// Held tells how long what has held the work back, as shards told it last.

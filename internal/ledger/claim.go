@@ -9,7 +9,8 @@ import (
 )
 
 // claim takes the tables for this migration, in the transaction. One that
-// another migration has is a fault that names it.
+// another migration has is a fault that names it, unless that is an earlier step of
+// the same pipeline: then it is lent, and given back when this one is through.
 func (l *Ledger) claim(ctx context.Context, tx engine.Tx, tables []string) error {
 	if err := l.refuseHeld(ctx, tx, tables); err != nil {
 		return err
@@ -18,6 +19,13 @@ func (l *Ledger) claim(ctx context.Context, tx engine.Tx, tables []string) error
 		return err
 	}
 	for _, table := range tables {
+		lent, err := l.borrow(ctx, tx, table)
+		if err != nil {
+			return err
+		}
+		if lent {
+			continue
+		}
 		if _, err := l.store.exec(ctx, tx, `insert into {claim} ("table", migration, claimed_at) values (?, ?, {now})`, table, l.ID); err != nil {
 			return err
 		}
@@ -32,7 +40,14 @@ func (l *Ledger) refuseHeld(ctx context.Context, q engine.Querier, tables []stri
 		if err != nil {
 			return err
 		}
-		if holder != "" && holder != l.ID {
+		if holder == "" || holder == l.ID {
+			continue
+		}
+		lends, err := l.lends(ctx, q, holder)
+		if err != nil {
+			return err
+		}
+		if !lends {
 			return l.held(ctx, q, table, holder)
 		}
 	}
@@ -89,9 +104,16 @@ func (l *Ledger) releaseClaims(ctx context.Context, q engine.Querier) error {
 		return err
 	}
 	for _, table := range tables {
+		back, err := l.giveBack(ctx, q, table)
+		if err != nil {
+			return err
+		}
+		if back {
+			continue
+		}
 		if _, err := l.store.exec(ctx, q, `delete from {claim} where "table" = ? and migration = ?`, table, l.ID); err != nil {
 			return err
 		}
 	}
-	return nil
+	return l.forgetLent(ctx, q)
 }

@@ -82,7 +82,7 @@ func TestMistakesInAPipelineAreFoundWithTheirPlaceAndTheNearestChoice(t *testing
 		{"a field of a step's migration", "  - {name: a, ddl: {database: s, table: t, altar: x}}\n",
 			`p.yaml:3:44: field "steps[0].ddl.altar": unknown field; did you mean "alter"?`},
 		{"a rule of a step's kind", "  - {name: a, backfill: {database: s, table: t t, set: {a: b}}}\n",
-			`p.yaml:3:47: field "steps[0].backfill.table": "t t" is not a table's name`},
+			`p.yaml:3:46: field "steps[0].backfill.table": "t t" is not a table's name`},
 		{"two things at once", "  - {name: a, sql: {database: s, query: q}, wait: {between: \"01:00-02:00\"}}\n",
 			`field "steps[0].wait": the step has sql already: make a step of each`},
 		{"nothing at all", "  - {name: a}\n", `field "steps[0]": does nothing: give it one of copy`},

@@ -12,6 +12,8 @@ const DefaultTaskQueue = "godwit"
 // Workflow types.
 const (
 	MigrationWorkflow = "Migration"
+	// PipelineWorkflow runs the steps of a pipeline.
+	PipelineWorkflow = "Pipeline"
 	// InquiryWorkflow asks the worker something that only it can know, since
 	// connections belong to it: a plan, or the ledger's events.
 	InquiryWorkflow = "Inquiry"

@@ -1,0 +1,230 @@
+package statement
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"godwit/internal/engine"
+	"godwit/internal/fault"
+	"godwit/internal/hook"
+	"godwit/internal/kind"
+	"godwit/internal/ledger"
+	"godwit/internal/task"
+)
+
+// progress is how far a statement has come that commits by itself, kept as the
+// shard's digest.
+type progress struct {
+	Begun bool `json:"begun,omitempty"`
+	// Asked says that an operator has been told that the outcome is not known:
+	// whoever retries wants it run again.
+	Asked bool `json:"asked,omitempty"`
+}
+
+// PrepareTransform makes the one shard.
+func (s *Statement) PrepareTransform(ctx context.Context, run *kind.Run) (task.Work, error) {
+	if err := run.Ledger.PlanShards(ctx, task.Transform, []ledger.Shard{{No: shardNo, Table: "statement", Part: 1, Parts: 1}}); err != nil {
+		return task.Work{}, err
+	}
+	return run.Ledger.Work(ctx, task.Transform)
+}
+
+// TransformShard runs the statement, unless it has been.
+func (s *Statement) TransformShard(ctx context.Context, run *kind.Run, in task.ShardInput) (task.ShardResult, error) {
+	db, err := open(ctx, run)
+	if err != nil {
+		return task.ShardResult{}, err
+	}
+	session, err := db.Session(ctx)
+	if err != nil {
+		return task.ShardResult{}, err
+	}
+	defer session.Destroy() // its settings are not those of the pool's other sessions
+	if err := ready(ctx, run, db, session); err != nil {
+		return task.ShardResult{}, err
+	}
+	return run.Attempt(ctx, in, session.ID(), func(lease *ledger.Lease) error {
+		hook.At("shard claimed")
+		it, err := planned(ctx, run)
+		switch {
+		case err != nil:
+			return err
+		case it.state != itemReady:
+			return fault.New(task.Superseded, "the migration has been undone; this attempt has done nothing")
+		}
+		stop := run.KeepTouching()
+		defer stop()
+		if it.Alone {
+			return it.doAlone(ctx, db, session, lease)
+		}
+		return it.doTogether(ctx, session, lease)
+	})
+}
+
+// doTogether runs the statements, the query and the line in the ledger in one
+// transaction.
+func (it *item) doTogether(ctx context.Context, session engine.Session, lease *ledger.Lease) error {
+	tx, err := session.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after Commit it does nothing
+	p := ledger.Progress{Done: true}
+	if p.Rows, err = runAll(ctx, tx, it.Statements); err != nil {
+		return err
+	}
+	hook.At("statement run")
+	if err := it.ask(ctx, tx); err != nil {
+		return err
+	}
+	if err := lease.Advance(ctx, tx, p); err != nil {
+		return err
+	}
+	hook.At("before statement committed")
+	if err := tx.Commit(ctx); err != nil {
+		return err
+	}
+	hook.At("statement committed")
+	lease.Committed(p)
+	return nil
+}
+
+// doAlone runs the one statement that the server commits by itself.
+func (it *item) doAlone(ctx context.Context, db kind.Site, session engine.Session, lease *ledger.Lease) error {
+	var p progress
+	if lease.Digest != nil {
+		if err := json.Unmarshal(lease.Digest, &p); err != nil {
+			return fmt.Errorf("the progress in the ledger cannot be read: %w", err)
+		}
+	}
+	if p.Begun && !p.Asked {
+		return it.resolve(ctx, db, lease)
+	}
+	if err := lease.Advance(ctx, db, ledger.Progress{Digest: progress{Begun: true}}); err != nil {
+		return err
+	}
+	hook.At("statement announced")
+	if _, err := session.Exec(ctx, it.Statements[0]); err != nil {
+		if kind.Classify(err).Class != task.Transient { // the server has refused it, so it has not happened
+			if told := lease.Advance(ctx, db, ledger.Progress{Digest: progress{}}); told != nil {
+				return fmt.Errorf("%w (and the ledger could not be told: %v)", err, told)
+			}
+		}
+		return refused(it.Statements[0], err)
+	}
+	hook.At("statement run")
+	if err := it.ask(ctx, session); err != nil {
+		return err
+	}
+	return finish(ctx, db, lease)
+}
+
+// resolve finds out what became of a statement whose attempt was lost.
+func (it *item) resolve(ctx context.Context, db kind.Site, lease *ledger.Lease) error {
+	if it.Query != "" {
+		got, err := kind.Answer(ctx, db, it.Query)
+		switch {
+		case err != nil && kind.Classify(err).Class.Retryable():
+			return err
+		case err == nil && kind.True(got, &it.Expect):
+			return finish(ctx, db, lease)
+		}
+	}
+	if err := lease.Advance(ctx, db, ledger.Progress{Digest: progress{Begun: true, Asked: true}}); err != nil {
+		return err
+	}
+	return fault.New(task.Human, "%q was begun, and its outcome is not known: look in the database. A retry runs it again; when it has been done, skip the step, or roll back", it.Statements[0])
+}
+
+func finish(ctx context.Context, db kind.Site, lease *ledger.Lease) error {
+	p := ledger.Progress{Done: true}
+	if err := lease.Advance(ctx, db, p); err != nil {
+		return err
+	}
+	lease.Committed(p)
+	return nil
+}
+
+// runAll runs statements one after the other and counts the rows that they change.
+func runAll(ctx context.Context, q engine.Querier, statements []string) (rows int64, err error) {
+	for _, text := range statements {
+		n, err := q.Exec(ctx, text)
+		if err != nil {
+			return rows, refused(text, err)
+		}
+		rows += n
+	}
+	return rows, nil
+}
+
+// refused says which statement an error is about.
+func refused(text string, err error) error {
+	switch class := kind.Classify(err).Class; class {
+	case task.Config, task.Data:
+		return fault.New(class, "%q: %w", text, err)
+	case task.Internal:
+		return fault.New(task.Config, "%q: %w", text, err)
+	}
+	return err
+}
+
+// ask makes sure that the query has the expected answer.
+func (it *item) ask(ctx context.Context, q engine.Querier) error {
+	if it.Query == "" {
+		return nil
+	}
+	got, err := kind.Answer(ctx, q, it.Query)
+	if err != nil {
+		return refused(it.Query, err)
+	}
+	if kind.True(got, &it.Expect) {
+		return nil
+	}
+	what := ""
+	if len(it.Statements) > 0 && !it.Alone {
+		what = "; the statement has been taken back"
+	}
+	return fault.New(task.Mismatch, "%q says %s instead of %s%s", it.Query, got, it.Expect, what)
+}
+
+// FinishTransform has nothing more to do.
+func (s *Statement) FinishTransform(context.Context, *kind.Run) (task.Work, error) {
+	return task.Work{}, nil
+}
+
+// PrepareVerify has nothing to compare: the query has been asked in the transaction.
+func (s *Statement) PrepareVerify(context.Context, *kind.Run) (task.Work, error) {
+	return task.Work{}, nil
+}
+
+// VerifyShard is never called: there are no shards.
+func (s *Statement) VerifyShard(_ context.Context, _ *kind.Run, in task.ShardInput) (task.ShardResult, error) {
+	return task.ShardResult{}, fault.New(task.Internal, "there is no shard %d to verify", in.Shard)
+}
+
+// FinishVerify tells what was run.
+func (s *Statement) FinishVerify(ctx context.Context, run *kind.Run) (task.VerifySummary, error) {
+	it, err := planned(ctx, run)
+	if err != nil {
+		return task.VerifySummary{}, err
+	}
+	shards, err := run.Ledger.Shards(ctx, task.Transform)
+	if err != nil {
+		return task.VerifySummary{}, err
+	}
+	if len(shards) != 1 || shards[0].State != ledger.ShardDone {
+		return task.VerifySummary{}, fault.New(task.Internal, "the statement has not been run")
+	}
+	summary := task.VerifySummary{Mode: "query", Diffs: []task.Difference{}}
+	if len(it.Statements) > 0 {
+		summary.Checked = append(summary.Checked, fmt.Sprintf("the statement was run once; it found %d rows", shards[0].Rows))
+	}
+	if it.Query != "" {
+		summary.Checked = append(summary.Checked, "the query said "+it.Expect+", as expected")
+	}
+	return summary, nil
+}
+
+func joined(statements []string) string { return strings.Join(statements, "; ") }

@@ -1,0 +1,119 @@
+package task
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Activity types of pipelines.
+const (
+	OpenPipelineActivity = "OpenPipeline"
+	RecordStepsActivity  = "RecordSteps"
+	ConditionActivity    = "Condition"
+	NeedsActivity        = "Needs"
+	CallActivity         = "Call"
+)
+
+// Updates and signals of pipelines and their steps.
+const (
+	ApproveUpdate = "approve" // let a step begin that waits for an operator
+	// StepSignal is from a step's migration to its pipeline: a StepReport.
+	StepSignal = "step"
+	// ExpireSignal is from a pipeline to a step's migration: end in TIMEOUT, with
+	// everything kept.
+	ExpireSignal = "expire"
+	// RollbackSignal asks a step's migration to be undone; a workflow cannot send an
+	// update.
+	RollbackSignal = "rollback"
+	// CleanupSignal asks it to stop keeping what a rollback would need.
+	CleanupSignal = "cleanup"
+)
+
+// StepID is the id of the migration that a step of a pipeline is.
+func StepID(pipeline, step string) string { return pipeline + "." + step }
+
+// StepRequest is the input of the updates about a step.
+type StepRequest struct {
+	Request
+	// Step is the name of a step; empty for the one that waits.
+	Step string `json:"step,omitempty"`
+}
+
+// StepReport is what a step's migration tells its pipeline: that it has succeeded,
+// and how it has ended.
+type StepReport struct {
+	ID    string `json:"id"`
+	Run   string `json:"run"`
+	Chain string `json:"chain"` // the first of the runs that continue each other
+	State State  `json:"state"`
+	// Closed says that it has ended: nothing is kept any more.
+	Closed    bool       `json:"closed,omitempty"`
+	KeptUntil *time.Time `json:"kept_until,omitempty"`
+	Error     *Failure   `json:"error,omitempty"`
+	// Botched says that its rollback has failed.
+	Botched bool   `json:"botched,omitempty"`
+	Detail  string `json:"detail,omitempty"`
+}
+
+// OpenPipelineInput writes a pipeline to its ledger.
+type OpenPipelineInput struct {
+	Ref
+	Spec  json.RawMessage `json:"spec"`
+	Name  string          `json:"name"`
+	Steps []string        `json:"steps"`
+}
+
+// RecordStepsInput writes a pipeline's state, and those of steps, to its ledger.
+type RecordStepsInput struct {
+	RecordInput
+	Steps []PhaseStatus `json:"steps,omitempty"`
+}
+
+// ConditionInput asks a query until it is true, or once.
+type ConditionInput struct {
+	Database string        `json:"database"`
+	Query    string        `json:"query"`
+	Expect   *string       `json:"expect,omitempty"`
+	Every    time.Duration `json:"every,omitempty"` // 0 for once
+}
+
+// ConditionResult is the answer.
+type ConditionResult struct {
+	True   bool   `json:"true"`
+	Answer string `json:"answer"`
+}
+
+// NeedsInput asks a ledger how migrations stand, by name or id.
+type NeedsInput struct {
+	Ledger string   `json:"ledger"`
+	Names  []string `json:"names"`
+}
+
+// NeedsResult tells of each whether it has finished. Failed says in words of one that
+// will not by itself, Running of one that may yet.
+type NeedsResult struct {
+	Done    []string `json:"done,omitempty"`
+	Running string   `json:"running,omitempty"`
+	Failed  string   `json:"failed,omitempty"`
+}
+
+// CallInput calls an address.
+type CallInput struct {
+	Key           string            `json:"key"` // the same for all tries
+	Method        string            `json:"method"`
+	URL           string            `json:"url"`
+	Headers       map[string]string `json:"headers,omitempty"`
+	SecretHeaders map[string]string `json:"secret_headers,omitempty"`
+	Body          string            `json:"body,omitempty"`
+	Status        int               `json:"status,omitempty"`
+	Contains      string            `json:"contains,omitempty"`
+	Limit         time.Duration     `json:"limit"`
+	// Repeat says that it may be sent twice.
+	Repeat bool `json:"repeat,omitempty"`
+}
+
+// CallResult is the answer.
+type CallResult struct {
+	Status int    `json:"status"`
+	Text   string `json:"text"` // the beginning of it
+}

@@ -1,0 +1,231 @@
+package workflows
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"godwit/internal/task"
+)
+
+// PipelineInput starts a pipeline. The workflow's id is the task's id.
+type PipelineInput struct {
+	// Spec in its flat form.
+	Spec json.RawMessage `json:"spec"`
+	// Ledger is the name of the connection whose database has the pipeline's own rows.
+	Ledger string `json:"ledger"`
+	// Target is what it is about, in words; the search attribute GodwitTarget.
+	Target string `json:"target"`
+	// Carried is what the run before this one knew; only continue-as-new sets it.
+	Carried *pipelineState `json:"carried,omitempty"`
+}
+
+// Common is what a pipeline has like every migration.
+func (in *PipelineInput) Common() (settings, error) { return readSettings(in.Spec) }
+
+// Pipeline runs the steps of a pipeline in order.
+func Pipeline(ctx workflow.Context, in PipelineInput) (task.Status, error) {
+	plan, err := readPipeline(in.Spec)
+	if err != nil {
+		return task.Status{}, temporal.NewNonRetryableApplicationError(err.Error(), string(task.Config), nil)
+	}
+	p := newPipeline(ctx, in, plan)
+	if err := p.listen(ctx); err != nil {
+		return p.status(), err
+	}
+	return p.finish(p.proceed())
+}
+
+// pipeline is one run of the workflow.
+type pipeline struct {
+	in    PipelineInput
+	plan  pipelinePlan
+	ref   task.Ref
+	runID string
+	st    *pipelineState
+	// life is the context of the main coroutine. It outlives Temporal's cancel
+	// request, which is a wish like the cancel signal.
+	life workflow.Context
+	// undoing says that steps are being undone.
+	undoing bool
+	// asks counts the activities that ask for something.
+	asks     int
+	recorder stepRecorder
+	signals  []signal
+}
+
+func newPipeline(ctx workflow.Context, in PipelineInput, plan pipelinePlan) *pipeline {
+	info := workflow.GetInfo(ctx)
+	life, _ := workflow.NewDisconnectedContext(ctx)
+	p := &pipeline{in: in, plan: plan, life: life, st: in.Carried, runID: info.WorkflowExecution.RunID,
+		ref: task.Ref{ID: info.WorkflowExecution.ID, Kind: task.Pipeline, Ledger: in.Ledger}}
+	if p.st == nil {
+		p.st = newPipelineState(plan, workflow.Now(ctx))
+	}
+	return p
+}
+
+// proceed runs the steps that are left. It returns nil when all are done, and
+// otherwise why the run ends: errEnding or errContinue.
+func (p *pipeline) proceed() error {
+	if p.st.Undoing {
+		return errEnding // the run before this one had begun to
+	}
+	if err := p.open(); err != nil {
+		return err
+	}
+	for p.st.Next < len(p.plan.Steps) {
+		if err := p.ready(); err != nil {
+			return err
+		}
+		if err := p.perform(&p.plan.Steps[p.st.Next]); err != nil {
+			return err
+		}
+		p.st.Next++
+	}
+	return p.keep()
+}
+
+// perform does a step, or the steps of a group side by side.
+func (p *pipeline) perform(s *pipelineStep) error {
+	if s.Group == nil {
+		return p.runStep(s)
+	}
+	group := p.st.step(s.Name)
+	pass, err := p.gate(s, group)
+	if err != nil {
+		return err
+	}
+	if !pass { // it has been skipped
+		for i := range s.Group {
+			p.skip(p.st.step(s.Group[i].Name), "its group was skipped: "+group.Detail)
+		}
+		return nil
+	}
+	p.begin(group)
+	running, outcome := len(s.Group), error(nil)
+	for i := range s.Group {
+		member := &s.Group[i]
+		workflow.GoNamed(p.life, "step "+member.Name, func(workflow.Context) {
+			if err := p.runStep(member); err != nil {
+				outcome = err
+			}
+			running--
+		})
+	}
+	p.await(func() bool { return running == 0 })
+	if outcome == nil {
+		p.succeed(group, "")
+	}
+	return outcome
+}
+
+// ready waits while an operator wants the pipeline paused. Its error says that no
+// work is to be begun.
+func (p *pipeline) ready() error {
+	for {
+		switch {
+		case p.st.Ending != nil:
+			return errEnding
+		case p.mustContinue():
+			return errContinue
+		case p.st.Pause == nil:
+			return nil
+		}
+		p.await(func() bool { return p.st.Pause == nil || p.st.Ending != nil })
+	}
+}
+
+// mustContinue reports whether the history has become so long that another run has to
+// take over, which it does between two steps.
+func (p *pipeline) mustContinue() bool {
+	return !p.undoing && !p.st.busy() && workflow.GetInfo(p.life).GetContinueAsNewSuggested()
+}
+
+// await shows how the pipeline stands and waits until something has come about.
+func (p *pipeline) await(come func() bool) {
+	p.publish()
+	_ = workflow.Await(p.life, come) // life is never cancelled
+	p.publish()
+}
+
+// ended reports whether whoever waits for a step's sake has to stop that.
+func (p *pipeline) ended() bool { return p.st.Ending != nil }
+
+// keep waits while steps keep what a rollback would need.
+func (p *pipeline) keep() error {
+	if p.st.State != task.Success {
+		p.st.State, p.st.Error = task.Success, nil
+		p.record("success", "", nil)
+	}
+	p.await(func() bool { return p.st.Ending != nil || !p.st.keeping() || p.mustContinue() })
+	switch {
+	case p.st.Ending != nil:
+		return errEnding
+	case p.st.keeping():
+		return errContinue
+	}
+	return nil
+}
+
+// finish ends the run in the way that the outcome of its steps asks for.
+func (p *pipeline) finish(outcome error) (task.Status, error) {
+	switch {
+	case outcome == nil:
+		return p.close(task.Success, "done", nil)
+	case errors.Is(outcome, errContinue):
+		p.settle()
+		p.st.Runs++
+		next := p.in
+		next.Carried = p.st
+		return p.status(), workflow.NewContinueAsNewError(p.life, task.PipelineWorkflow, next)
+	}
+	cancelled := p.undo()
+	detail := p.st.Ending.why()
+	if cancelled {
+		return p.close(task.Cancelled, detail, nil)
+	}
+	return p.close(task.RolledBack, detail, p.st.Ending.Cause)
+}
+
+// close ends the pipeline in a final state.
+func (p *pipeline) close(state task.State, detail string, failure *task.Failure) (task.Status, error) {
+	now := workflow.Now(p.life)
+	p.st.State, p.st.Error, p.st.EndedAt = state, failure, &now
+	if state != task.Success {
+		p.record(map[task.State]string{task.Cancelled: "cancelled", task.RolledBack: "rolled back"}[state], detail, failure)
+	}
+	p.publish()
+	p.settle()
+	p.publish()
+	options := temporal.ApplicationErrorOptions{NonRetryable: true}
+	if failure != nil {
+		options.Details = []any{failure}
+	}
+	switch state {
+	case task.Cancelled:
+		return p.status(), temporal.NewCanceledError(detail)
+	case task.RolledBack:
+		return p.status(), temporal.NewApplicationErrorWithOptions("rolled back: "+detail, string(task.Undone), options)
+	}
+	return p.status(), nil
+}
+
+// settle waits until the ledger has been told everything, every update has its answer
+// and every signal that arrived has been acted on.
+func (p *pipeline) settle() {
+	for {
+		passed := false
+		workflow.GoNamed(p.life, "settle", func(workflow.Context) { passed = true })
+		_ = workflow.Await(p.life, func() bool { return passed && p.recorder.idle() && workflow.AllHandlersFinished(p.life) })
+		if !p.drain() {
+			return
+		}
+	}
+}
+
+// stepGrace is how long a step's migration may take to end that was asked to.
+const stepGrace = time.Minute

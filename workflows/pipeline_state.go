@@ -1,0 +1,136 @@
+package workflows
+
+import (
+	"time"
+
+	"godwit/internal/task"
+)
+
+// pipelineState is everything that a run knows about its pipeline, and what the next
+// run is handed over.
+type pipelineState struct {
+	State     task.State   `json:"state"`
+	StartedAt time.Time    `json:"started_at"`
+	EndedAt   *time.Time   `json:"ended_at,omitempty"`
+	Steps     []*stepState `json:"steps"`
+	// Next is the number of the step that is being done, from 0.
+	Next   int  `json:"next"`
+	Opened bool `json:"opened,omitempty"` // the ledger knows the pipeline
+
+	Pause   *task.Request `json:"pause,omitempty"`
+	Resumed task.Request  `json:"resumed,omitzero"` // who ended the last pause
+	Ending  *ending       `json:"ending,omitempty"`
+	Undoing bool          `json:"undoing,omitempty"`
+
+	Error *task.Failure `json:"error,omitempty"`
+	Notes []note        `json:"notes,omitempty"`
+	Shown shown         `json:"shown,omitzero"`
+	Runs  int           `json:"runs,omitempty"`
+}
+
+// stepState is how a step stands.
+type stepState struct {
+	Name      string        `json:"name"`
+	Kind      string        `json:"kind"`
+	Group     string        `json:"group,omitempty"`
+	State     task.State    `json:"state"`
+	StartedAt *time.Time    `json:"started_at,omitempty"`
+	EndedAt   *time.Time    `json:"ended_at,omitempty"`
+	Detail    string        `json:"detail,omitempty"`
+	Error     *task.Failure `json:"error,omitempty"`
+	// Tries are all that were begun, and Failed those that have failed since an
+	// operator asked for the last one.
+	Tries  int `json:"tries,omitempty"`
+	Failed int `json:"failed,omitempty"`
+	// Approved is who has let it begin.
+	Approved *task.Request `json:"approved,omitempty"`
+	// Spent is the time that counts against the limit of the current try.
+	Spent time.Duration `json:"spent,omitempty"`
+	// Child is the last run of the step's migration.
+	Child child `json:"child,omitzero"`
+	// Sent says that a call may have been made that cannot be taken back.
+	Sent bool `json:"sent,omitempty"`
+
+	// What is waited for at the moment: only a run that has not ended has these.
+	waits    string // in words; empty while the step works
+	needsYou bool   // an operator is waited for
+	asked    string // the verb that an operator has asked for last
+	by       task.Request
+	undo     undoState
+}
+
+// undoState is how far the undoing of a step has come.
+type undoState int
+
+const (
+	undoNone undoState = iota
+	undoRuns
+	undoFailed
+)
+
+// child is the migration of a step.
+type child struct {
+	Chain     string        `json:"chain,omitempty"` // of its last run; empty for none
+	State     task.State    `json:"state,omitempty"`
+	Open      bool          `json:"open,omitempty"`
+	KeptUntil *time.Time    `json:"kept_until,omitempty"`
+	Error     *task.Failure `json:"error,omitempty"`
+	Botched   bool          `json:"botched,omitempty"`
+}
+
+func newPipelineState(plan pipelinePlan, now time.Time) *pipelineState {
+	st := &pipelineState{State: task.Pending, StartedAt: now}
+	plan.each(func(s *pipelineStep, group string) {
+		st.Steps = append(st.Steps, &stepState{Name: s.Name, Kind: s.kind(), Group: group, State: task.Pending})
+	})
+	return st
+}
+
+func (st *pipelineState) step(name string) *stepState {
+	for _, s := range st.Steps {
+		if s.Name == name {
+			return s
+		}
+	}
+	return &stepState{}
+}
+
+// busy reports whether a step is at work, so that another run could not take over.
+func (st *pipelineState) busy() bool {
+	for _, s := range st.Steps {
+		switch s.State {
+		case task.Running, task.Retrying, task.Failed, task.TimedOut, task.Paused:
+			return true
+		}
+		if s.undo != undoNone {
+			return true
+		}
+	}
+	return false
+}
+
+// keeping reports whether a step that is done still keeps what a rollback needs.
+func (st *pipelineState) keeping() bool {
+	for _, s := range st.Steps {
+		if s.Child.Open {
+			return true
+		}
+	}
+	return false
+}
+
+func (st *pipelineState) note(now time.Time, text string) {
+	st.Notes = append(st.Notes, note{now, text})
+	if over := len(st.Notes) - mostNotes; over > 0 {
+		st.Notes = st.Notes[over:]
+	}
+}
+
+// over reports whether nothing more is done about the step by itself.
+func (s *stepState) over() bool {
+	switch s.State {
+	case task.Success, task.Skipped, task.RolledBack:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,257 @@
+package workflows
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"godwit/internal/task"
+)
+
+func TestTheStepsOfAPipelineRunInOrderAndItStaysOpenWhileTheyKeepSomething(t *testing.T) {
+	s := classic(t, nil)
+	during := s.look(90 * time.Second)
+	kept := s.look(30 * time.Minute)
+	s.run()
+	require.NoError(t, s.err)
+	s.ends(task.Success, all(task.Success, 4)...)
+	require.Equal(t, []string{"run add", "run fill", "run index", "run note"}, s.order)
+	require.Equal(t, []task.State{task.Success, task.Running, task.Pending, task.Pending}, states(*during))
+	require.Equal(t, 25.0, during.Progress.Percent)
+	require.Equal(t, pipelineID+".fill", during.Steps[1].ID)
+	require.Equal(t, task.Success, kept.State)
+	require.Nil(t, kept.EndedAt)
+	require.Contains(t, kept.Steps[0].Undo, "can be undone until")
+	require.Contains(t, kept.Can, "rollback")
+	require.Equal(t, "pipeline begins", s.events()[0])
+	require.Contains(t, s.events(), "success")
+}
+
+func TestAPipelineThatIsDoneIsRolledBackWhileItsStepsKeepWhatItTakes(t *testing.T) {
+	s := classic(t, nil)
+	s.update(30*time.Minute, task.RollbackUpdate, "")
+	s.run()
+	s.ends(task.RolledBack, all(task.RolledBack, 4)...)
+	require.Equal(t, []string{"undo note", "undo fill", "undo add"}, s.order[4:], "of an index that was built nothing is undone")
+}
+
+func TestACleanupEndsTheKeepingOfAllSteps(t *testing.T) {
+	s := classic(t, nil)
+	early := s.update(time.Minute, task.CleanupUpdate, "")
+	s.update(10*time.Minute, task.CleanupUpdate, "")
+	later := s.look(12 * time.Minute)
+	s.run()
+	require.Contains(t, early.refusal, "is not done")
+	s.ends(task.Success, all(task.Success, 4)...)
+	require.NotNil(t, s.status.EndedAt)
+	require.Less(t, s.status.EndedAt.Sub(*s.status.StartedAt), 12*time.Minute)
+	require.Zero(t, later.ID, "it had ended before")
+}
+
+// reactionCase is a reaction, and how the pipeline ends when step no (from 0) is
+// given up.
+type reactionCase struct {
+	reaction string
+	want     func(no int) (task.State, []task.State)
+}
+
+var reactionCases = []reactionCase{
+	{"skip", func(no int) (task.State, []task.State) {
+		steps := all(task.Success, 4)
+		steps[no] = task.Skipped
+		return task.Success, steps
+	}},
+	{"rollback", func(no int) (task.State, []task.State) {
+		return task.RolledBack, append(all(task.RolledBack, no+1), all(task.Pending, 3-no)...)
+	}},
+	{"retry", func(int) (task.State, []task.State) { return task.Success, all(task.Success, 4) }},
+}
+
+func TestAStepThatFailsIsAnsweredAsItsReactionSaysInEveryPlace(t *testing.T) {
+	for no, name := range theFour {
+		for _, c := range reactionCases {
+			t.Run(name+" "+c.reaction, func(t *testing.T) {
+				s := classic(t, map[string]string{name: "on_failure: " + c.reaction})
+				s.houses[name].fails = -1
+				if c.reaction == "retry" {
+					s.houses[name].fails = 3 // as many retries as there are by default
+				}
+				s.run()
+				state, steps := c.want(no)
+				s.ends(state, steps...)
+				if c.reaction != "retry" {
+					require.Contains(t, s.order, "undo "+name, "what it had begun is undone")
+				}
+			})
+		}
+	}
+}
+
+func TestAStepThatTakesTooLongIsAnsweredAsItsReactionSaysInEveryPlace(t *testing.T) {
+	for no, name := range theFour {
+		for _, c := range reactionCases {
+			t.Run(name+" "+c.reaction, func(t *testing.T) {
+				s := classic(t, map[string]string{name: "timeout: 5m, on_timeout: " + c.reaction})
+				s.houses[name].takes = 24 * time.Hour
+				if c.reaction == "retry" {
+					s.at(6*time.Minute+time.Duration(no)*time.Minute, func() { s.houses[name].takes = time.Minute })
+				}
+				s.run()
+				state, steps := c.want(no)
+				s.ends(state, steps...)
+				switch c.reaction {
+				case "retry":
+					require.Positive(t, s.houses[name].resumed, "it goes on where it was")
+				case "skip":
+					require.Contains(t, s.status.Steps[no].Detail, "took too long: step "+name+" did not end within its timeout of 5m")
+				}
+			})
+		}
+	}
+}
+
+func TestAStepThatIsHeldWaitsForAnOperatorInEveryPlace(t *testing.T) {
+	for no, name := range theFour {
+		for _, how := range []string{"failure", "timeout"} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				s := classic(t, map[string]string{name: "timeout: 1h"})
+				want := task.Failed
+				if how == "timeout" {
+					s.houses[name].takes, want = 100*time.Hour, task.TimedOut
+				} else {
+					s.houses[name].fails = -1
+				}
+				held := s.look(3 * time.Hour)
+				s.at(4*time.Hour, func() { s.houses[name].fails, s.houses[name].takes = 0, time.Minute })
+				s.keepFor(24 * time.Hour)
+				retried := s.update(5*time.Hour, task.RetryUpdate, "")
+				s.run()
+				require.Equal(t, want, held.State)
+				require.True(t, held.Attention)
+				require.Equal(t, append(append(all(task.Success, no), want), all(task.Pending, 3-no)...), states(*held))
+				require.Contains(t, held.WaitingFor, "godwit skip "+pipelineID+" "+name)
+				require.True(t, retried.accepted, retried.refusal)
+				s.ends(task.Success, all(task.Success, 4)...)
+				require.Equal(t, 1, s.houses[name].resumed, "only what is missing is done")
+			})
+		}
+	}
+}
+
+// keepFor is how long steps can be undone that have something to undo.
+func (s *street) keepFor(long time.Duration) {
+	for name, h := range s.houses {
+		if name != "index" {
+			h.keeps = long
+		}
+	}
+}
+
+func TestAHeldStepIsSkippedOrThePipelineUndone(t *testing.T) {
+	for verb, want := range map[string]task.State{task.SkipUpdate: task.Success, task.RollbackUpdate: task.RolledBack} {
+		t.Run(verb, func(t *testing.T) {
+			s := classic(t, nil)
+			s.houses["fill"].fails = -1
+			step := "fill"
+			if verb == task.RollbackUpdate {
+				step = ""
+			}
+			a := s.update(30*time.Minute, verb, step)
+			s.run()
+			require.True(t, a.accepted, a.refusal)
+			require.Equal(t, want, s.status.State)
+			require.Contains(t, s.order, "undo fill")
+			if verb == task.SkipUpdate {
+				require.Equal(t, task.Skipped, s.status.Steps[1].State)
+				require.Contains(t, s.status.Steps[1].Detail, "skipped by ann")
+			}
+		})
+	}
+}
+
+func TestACancelUndoesWhatHasBegunAndLeavesTheRest(t *testing.T) {
+	s := classic(t, nil)
+	s.houses["fill"].takes = time.Hour
+	s.signal(10*time.Minute, task.CancelSignal)
+	s.run()
+	s.ends(task.Cancelled, task.RolledBack, task.RolledBack, task.Pending, task.Pending)
+	require.Equal(t, []string{"run add", "run fill", "undo fill", "undo add"}, s.order)
+}
+
+func TestTemporalsOwnCancelRequestUndoesThePipeline(t *testing.T) {
+	s := classic(t, nil)
+	s.houses["fill"].takes = time.Hour
+	s.at(10*time.Minute, s.env.CancelWorkflow)
+	s.run()
+	s.ends(task.Cancelled, task.RolledBack, task.RolledBack, task.Pending, task.Pending)
+}
+
+func TestAPausedPipelineStandsStillAndItsLimitsWithIt(t *testing.T) {
+	s := classic(t, map[string]string{"add": "timeout: 30m"})
+	s.houses["add"].takes = 20 * time.Minute
+	s.signal(5*time.Minute, task.PauseSignal)
+	paused := s.look(3 * time.Hour)
+	s.signal(5*time.Hour, task.ResumeSignal)
+	s.run()
+	require.Equal(t, task.Paused, paused.State)
+	require.Contains(t, paused.WaitingFor, "godwit resume")
+	s.ends(task.Success, all(task.Success, 4)...)
+	require.Equal(t, 2, len(s.order)-3, "the step's work was begun again from its ledger")
+}
+
+func TestAStepCanBeSkippedWhileItRunsAndBeforehand(t *testing.T) {
+	s := classic(t, nil)
+	s.houses["add"].takes = time.Hour
+	s.update(5*time.Minute, task.SkipUpdate, "add")
+	s.update(5*time.Minute, task.SkipUpdate, "index")
+	nobody := s.update(5*time.Minute, task.SkipUpdate, "indx")
+	s.run()
+	require.Contains(t, nobody.refusal, `there is no step "indx"; there are add, fill, index, note`)
+	s.ends(task.Success, task.Skipped, task.Success, task.Skipped, task.Success)
+	require.Contains(t, s.order, "undo add")
+}
+
+func TestAStepWithRetriesIsTriedAgainWithGrowingDelays(t *testing.T) {
+	s := classic(t, map[string]string{"fill": "retries: 2, backoff: 1m"})
+	s.houses["fill"].fails = 2
+	waiting := s.look(2*time.Minute + 30*time.Second)
+	s.run()
+	require.Equal(t, task.Retrying, waiting.State)
+	require.Contains(t, waiting.Steps[1].Detail, "1 of 2 retries")
+	s.ends(task.Success, all(task.Success, 4)...)
+	require.Equal(t, 3, s.status.Steps[1].Attempts)
+	took := s.status.Steps[1].EndedAt.Sub(*s.status.Steps[1].StartedAt)
+	require.GreaterOrEqual(t, took, 6*time.Minute, "three tries of a minute, and waits of one and two")
+}
+
+func TestAStepThatDoesNotEndIsLeftToAnOperatorAndHangsNothing(t *testing.T) {
+	s := classic(t, map[string]string{"add": "timeout: 10m, on_timeout: skip"})
+	s.houses["add"].stubborn, s.houses["add"].takes = true, 30*time.Minute
+	held := s.look(15 * time.Minute)
+	s.update(40*time.Minute, task.RetryUpdate, "add")
+	s.run()
+	require.Equal(t, task.Failed, held.State)
+	require.True(t, held.Attention)
+	require.Contains(t, held.Error.Message, "has not ended since it was asked to")
+	require.Equal(t, task.Success, s.status.State)
+}
+
+func TestThePageShowsTheStepsAndLeadsToTheirMigrations(t *testing.T) {
+	s := classic(t, nil)
+	var page string
+	s.at(90*time.Second, func() { page = s.details() })
+	s.run()
+	require.Contains(t, page, "## split-region: RUNNING")
+	require.Contains(t, page, "| [add](/namespaces/{namespace}/workflows/"+pipelineID+".add) | ddl | SUCCESS |")
+	require.Contains(t, page, "| note | sql | PENDING |")
+	require.Contains(t, page, "`godwit skip "+pipelineID+" STEP`")
+}
+
+func TestALongPipelineContinuesAsNewBetweenTwoSteps(t *testing.T) {
+	s := classic(t, nil)
+	s.at(90*time.Second, func() { s.env.SetContinueAsNewSuggested(true) })
+	s.run()
+	require.ErrorContains(t, s.err, "continue as new")
+	require.Equal(t, []string{"run add", "run fill"}, s.order)
+}

@@ -1,0 +1,158 @@
+package workflows
+
+import (
+	"fmt"
+	"slices"
+
+	"go.temporal.io/sdk/workflow"
+
+	"godwit/internal/task"
+)
+
+// undo undoes the steps that have begun, the last first. It reports whether an
+// operator has cancelled the pipeline: then what cannot be undone stays. Nothing
+// interrupts it; what fails waits for an operator.
+func (p *pipeline) undo() (cancelled bool) {
+	e := p.st.Ending
+	cancelled = e.Verb == verbCancel
+	p.undoing, p.st.Undoing = true, true
+	p.st.State, p.st.Error, p.st.Pause = task.Running, e.Cause, nil
+	p.record("rollback begins", e.why(), e.Cause)
+	var order []*pipelineStep
+	p.plan.each(func(s *pipelineStep, _ string) { order = append(order, s) })
+	for _, s := range slices.Backward(order) {
+		st := p.st.step(s.Name)
+		switch {
+		case s.Group != nil && st.State != task.Pending && st.State != task.Skipped:
+			st.State = task.RolledBack
+			continue
+		case st.State == task.Pending || st.State == task.Skipped || st.State == task.RolledBack || s.Group != nil:
+			continue
+		}
+		if p.undoStep(s, st, cancelled) {
+			now := workflow.Now(p.life)
+			st.State, st.EndedAt, st.Error = task.RolledBack, &now, nil
+			p.record("step undone", st.Name, nil)
+		}
+	}
+	return cancelled
+}
+
+// undoStep undoes a step. When that fails, or cannot be, it is in the open: an
+// operator lets it be tried again, or has the step left as it is, which is then what
+// false says. With leave, what cannot be undone is left without asking.
+func (p *pipeline) undoStep(s *pipelineStep, st *stepState, leave bool) bool {
+	for {
+		st.undo, st.waits, st.needsYou = undoRuns, "its undoing", false
+		failure := p.undoOnce(s, st)
+		switch {
+		case failure == nil:
+			st.undo, st.waits = undoNone, ""
+			return true
+		case leave && failure.Class == task.Human && p.irreversible(s, st) != "":
+			st.undo, st.waits, st.Detail = undoNone, "", "left as it is: "+failure.Message
+			p.record("step left as it is", st.Name+": "+failure.Message, failure)
+			return false
+		}
+		if !p.undoFailed(st, failure) {
+			return false
+		}
+	}
+}
+
+// undoFailed waits for an operator. It reports whether the undoing is tried again.
+func (p *pipeline) undoFailed(st *stepState, failure *task.Failure) bool {
+	now := workflow.Now(p.life)
+	st.undo, st.Error, st.State, st.EndedAt = undoFailed, failure, task.Failed, &now
+	st.needsYou = true
+	if st.asked != verbSkip {
+		st.asked = ""
+	}
+	st.waits = fmt.Sprintf("an operator: its undoing failed; `godwit retry %s %s` tries again, `godwit skip %s %s` leaves it as it is", p.ref.ID, st.Name, p.ref.ID, st.Name)
+	p.record("undoing failed", st.Name+": "+failure.Message, failure)
+	begun := p.undoing
+	p.await(func() bool { return st.asked != "" || p.ended() && !begun })
+	verb := st.asked
+	st.undo, st.needsYou, st.asked, st.waits = undoNone, false, "", ""
+	switch verb {
+	case verbRetry:
+		p.record("undoing retried", st.Name+asked(st.by), nil)
+		return true
+	case "": // the whole pipeline is undone now, and this step with it
+		return false
+	}
+	st.Detail = "left as it is" + asked(st.by) + ": " + failure.Message
+	p.record("step left as it is", st.Name+asked(st.by), failure)
+	return false
+}
+
+// irreversible says why a step cannot be undone; empty when it can, or when there is
+// nothing to undo.
+func (p *pipeline) irreversible(s *pipelineStep, st *stepState) string {
+	kind, _ := s.part()
+	switch {
+	case s.HTTP != nil && st.Sent:
+		return "a call cannot be taken back"
+	case kind == "" || kind == task.Reindex || p.asksOnly(s):
+		return ""
+	case st.Child.State == task.Success && st.Child.Open && st.Child.KeptUntil != nil:
+		return ""
+	case st.Child.State == task.Success:
+		return "nothing is kept any more that could undo it"
+	}
+	return ""
+}
+
+// asksOnly reports whether a step runs nothing but a query.
+func (p *pipeline) asksOnly(s *pipelineStep) bool {
+	var own struct {
+		Statement names `json:"statement"`
+	}
+	return s.SQL != nil && decode(s.SQL, &own) == nil && len(own.Statement) == 0
+}
+
+// undoOnce undoes a step, if it can be, in one try.
+func (p *pipeline) undoOnce(s *pipelineStep, st *stepState) *task.Failure {
+	if why := p.irreversible(s, st); why != "" {
+		return &task.Failure{Class: task.Human, Message: fmt.Sprintf("step %s cannot be undone: %s", st.Name, why)}
+	}
+	kind, _ := s.part()
+	if kind == "" || st.Child.Chain == "" {
+		return nil
+	}
+	switch st.Child.State {
+	case task.RolledBack, task.Cancelled:
+		return nil
+	case task.Success:
+		if st.Child.KeptUntil == nil || !st.Child.Open {
+			return nil // an index that was built, or a query: there is nothing to undo
+		}
+		p.tell(st, task.RollbackSignal, p.undoRequest())
+	case task.Failed, task.TimedOut:
+		if failure := p.start(s, st, true); failure != nil {
+			return failure
+		}
+	default: // at work
+		p.tell(st, task.RollbackSignal, p.undoRequest())
+	}
+	p.await(func() bool { return !st.Child.Open || st.asked == verbSkip })
+	switch {
+	case st.Child.Open:
+		return &task.Failure{Class: task.Human, Message: "its undoing has not ended: it goes on by itself"}
+	case st.Child.State == task.RolledBack, st.Child.State == task.Cancelled:
+		return nil
+	case st.Child.State == task.Success && p.irreversible(s, st) == "":
+		return nil
+	case st.Child.State == task.Success:
+		return &task.Failure{Class: task.Human, Message: fmt.Sprintf("step %s cannot be undone: %s", st.Name, p.irreversible(s, st))}
+	}
+	return p.lost(st)
+}
+
+func (p *pipeline) undoRequest() task.Request {
+	r := task.Request{Reason: "pipeline " + p.ref.ID + " undoes its steps"}
+	if p.st.Ending != nil {
+		r.By = p.st.Ending.Request.By
+	}
+	return r
+}
