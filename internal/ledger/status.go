@@ -72,3 +72,14 @@ func count(s *task.Status, shard *Shard) {
 		s.Failures = append(s.Failures, *shard.Error)
 	}
 }
+
+// Latest finds the migration of an id, or else the one of a name that was begun last;
+// its id is empty when there is none.
+func (s *Store) Latest(ctx context.Context, name string) (id string, state task.State, err error) {
+	err = s.row(ctx, s.db, "select id, state from {migration} where id = ? or name = ? order by case when id = ? then 0 else 1 end, started_at desc limit 1",
+		[]any{name, name, name}, &id, &state)
+	if isNoRows(err) {
+		return "", "", nil
+	}
+	return id, state, err
+}

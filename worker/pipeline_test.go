@@ -1,0 +1,297 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	sdkworker "go.temporal.io/sdk/worker"
+
+	"godwit/internal/cluster"
+	"godwit/internal/cluster/clustertest"
+	"godwit/internal/connection"
+	"godwit/internal/kind"
+	"godwit/internal/sandbox"
+	"godwit/internal/sandbox/sandboxtest"
+	"godwit/internal/spec"
+	"godwit/internal/task"
+	"godwit/workflows"
+)
+
+// line is a real worker with a real Temporal and a database of one engine.
+type line struct {
+	t           *testing.T
+	kind        sandbox.Kind
+	c           *cluster.Client
+	connections *connection.Registry
+	db          kind.Database
+	worker      sdkworker.Worker
+}
+
+// TestPipelines runs pipelines by a real worker against real servers of each engine.
+func TestPipelines(t *testing.T) {
+	temporal := clustertest.Start(t)
+	c := temporal.Dial()
+	t.Cleanup(c.Close)
+	_, err := cluster.Setup(t.Context(), c.Client, "default", cluster.DefaultRetention)
+	require.NoError(t, err)
+	for _, k := range sandbox.Kinds() {
+		t.Run(string(k), func(t *testing.T) {
+			l := newLine(t, c, k)
+			for _, s := range []struct {
+				name string
+				run  func(*testing.T, *line)
+			}{
+				{"four steps of one table are done and taken back again", fourStepsAndBack},
+				{"a step that waits for somebody's lock ends at its limit and is skipped", stuckAndSkipped},
+				{"a step that fails is answered by a rollback of all before it", failedAndRolledBack},
+				{"a worker that stops in the middle is followed by another one", workerReplaced},
+			} {
+				t.Run(s.name, func(t *testing.T) {
+					l.t = t
+					l.table()
+					s.run(t, l)
+				})
+			}
+		})
+	}
+}
+
+func newLine(t *testing.T, c *cluster.Client, k sandbox.Kind) *line {
+	server := sandboxtest.Start(t, k, sandbox.Options{Databases: []string{"shop"}})
+	connections, err := connection.Load("", []string{"GODWIT_CONNECTION_SHOP=" + server.URL("shop")})
+	require.NoError(t, err)
+	t.Cleanup(connections.Close)
+	named, err := connections.Get("shop")
+	require.NoError(t, err)
+	db, err := kind.OpenDatabase(context.Background(), named)
+	require.NoError(t, err)
+	l := &line{t: t, kind: k, c: c, connections: connections, db: db}
+	l.work()
+	t.Cleanup(func() { l.worker.Stop() })
+	return l
+}
+
+// work starts a worker.
+func (l *line) work() {
+	l.worker = newWorker(l.c.Client, string(l.kind), 8, l.connections)
+	require.NoError(l.t, l.worker.Start())
+}
+
+func (l *line) name(table string) string {
+	if l.kind == sandbox.Postgres {
+		return "public." + table
+	}
+	return table
+}
+
+func (l *line) exec(statement string) {
+	l.t.Helper()
+	_, err := l.db.Exec(context.Background(), statement)
+	require.NoError(l.t, err, statement)
+}
+
+func (l *line) answer(query string) string {
+	l.t.Helper()
+	got, err := kind.Answer(context.Background(), l.db, query)
+	require.NoError(l.t, err, query)
+	return got
+}
+
+// table makes the table anew that pipelines are about.
+func (l *line) table() {
+	l.exec("DROP TABLE IF EXISTS " + l.name("orders"))
+	l.exec("DROP TABLE IF EXISTS " + l.name("done"))
+	l.exec("CREATE TABLE " + l.name("orders") + " (id bigint NOT NULL PRIMARY KEY, country char(2) NOT NULL)")
+	l.exec("CREATE TABLE " + l.name("done") + " (what varchar(20) NOT NULL)")
+	var rows []string
+	for id := range 3000 {
+		rows = append(rows, fmt.Sprintf("(%d, '%s')", id, []string{"CN", "DE", "FR"}[id%3]))
+	}
+	l.exec("INSERT INTO " + l.name("orders") + " VALUES " + strings.Join(rows, ", "))
+}
+
+// columns are those of the table.
+func (l *line) columns() string {
+	schema := "shop"
+	if l.kind == sandbox.Postgres {
+		schema = "public"
+	}
+	names := []string{}
+	rows, err := l.db.Query(context.Background(), "SELECT column_name FROM information_schema.columns WHERE table_schema = '"+schema+"' AND table_name = 'orders' ORDER BY ordinal_position")
+	require.NoError(l.t, err)
+	defer rows.Close() //nolint:errcheck // it is only read
+	for rows.Next() {
+		var name string
+		require.NoError(l.t, rows.Scan(&name))
+		names = append(names, name)
+	}
+	return strings.Join(names, " ")
+}
+
+// classic is the four steps; more are fields of the backfill's step.
+func (l *line) classic(more string) string {
+	return `kind: pipeline
+name: split-region
+retry: {delay: 1s}
+steps:
+  - {name: add, ddl: {database: shop, table: orders, alter: "ADD COLUMN region varchar(16)", undo: "DROP COLUMN region"}}
+  - {name: fill, backfill: {database: shop, table: orders, set: {region: "CASE WHEN country = 'CN' THEN 'apac' ELSE 'eu' END"}, where: "region IS NULL", retry: {attempts: 1, rounds: 0}}` + more + `}
+  - {name: index, reindex: {database: shop, table: orders, create: "CREATE INDEX orders_region ON orders (region)"}}
+  - {name: note, sql: {database: shop, statement: "INSERT INTO done VALUES ('split')", query: "SELECT count(*) FROM orders WHERE region IS NULL", undo: "DELETE FROM done"}}
+`
+}
+
+// start starts a pipeline.
+func (l *line) start(id, text string) {
+	l.t.Helper()
+	s, err := spec.Parse("p.yaml", []byte(text))
+	require.NoError(l.t, err, text)
+	raw, err := json.Marshal(s)
+	require.NoError(l.t, err)
+	_, err = l.c.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: id, TaskQueue: string(l.kind)}, task.PipelineWorkflow,
+		workflows.PipelineInput{Spec: raw, Ledger: "shop", Target: "shop"})
+	require.NoError(l.t, err)
+}
+
+func (l *line) status(id string) (st task.Status, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	value, err := l.c.QueryWorkflow(ctx, id, "", task.StatusQuery)
+	if err == nil {
+		err = value.Get(&st)
+	}
+	return st, err
+}
+
+// until waits until a pipeline is as wanted.
+func (l *line) until(id string, want func(task.Status) bool) task.Status {
+	l.t.Helper()
+	var st task.Status
+	require.Eventually(l.t, func() bool {
+		var err error
+		st, err = l.status(id)
+		return err == nil && want(st)
+	}, 90*time.Second, 100*time.Millisecond, "%v", shownSteps{&st})
+	return st
+}
+
+// shownSteps is how a pipeline stands, for the message of a test that waits in vain.
+type shownSteps struct{ st *task.Status }
+
+func (s shownSteps) String() string {
+	text, err := json.MarshalIndent(s.st, "", " ")
+	return string(text) + fmt.Sprint(errors.Join(err))
+}
+
+func is(state task.State) func(task.Status) bool {
+	return func(st task.Status) bool { return st.State == state }
+}
+
+func (l *line) update(id, name, step string) {
+	l.t.Helper()
+	handle, err := l.c.UpdateWorkflow(context.Background(), client.UpdateWorkflowOptions{WorkflowID: id, UpdateName: name,
+		Args: []any{task.StepRequest{Step: step}}, WaitForStage: client.WorkflowUpdateStageCompleted})
+	require.NoError(l.t, err)
+	require.NoError(l.t, handle.Get(context.Background(), nil))
+}
+
+func (l *line) id(name string) string { return "pipeline-" + string(l.kind) + "-" + name }
+
+func stepStates(st task.Status) (list []task.State) {
+	for _, s := range st.Steps {
+		list = append(list, s.State)
+	}
+	return list
+}
+
+func fourStepsAndBack(t *testing.T, l *line) {
+	id := l.id("back")
+	before := l.columns()
+	l.start(id, l.classic(""))
+	l.until(id, is(task.Success))
+	require.Equal(t, "id country region", l.columns())
+	require.Equal(t, "1000", l.answer("SELECT count(*) FROM "+l.name("orders")+" WHERE region = 'apac'"))
+	require.Equal(t, "1", l.answer("SELECT count(*) FROM "+l.name("done")))
+	require.Eventually(t, func() bool { return l.answer("SELECT state FROM "+l.ledger("migration")+" WHERE id = '"+id+"'") == "SUCCESS" }, 10*time.Second, 50*time.Millisecond, "the ledger is told besides")
+	require.Equal(t, "4", l.answer("SELECT count(*) FROM "+l.ledger("item")+" WHERE migration = '"+id+"' AND state = 'SUCCESS'"))
+
+	l.update(id, task.RollbackUpdate, "")
+	l.until(id, is(task.RolledBack))
+	require.Equal(t, before, l.columns())
+	require.Equal(t, "0", l.answer("SELECT count(*) FROM "+l.name("done")))
+	require.Equal(t, "0", l.answer("SELECT count(*) FROM "+l.ledger("claim")), "nothing is held any more")
+}
+
+func (l *line) ledger(table string) string {
+	if l.kind == sandbox.Postgres {
+		return "godwit." + table
+	}
+	return "_godwit_" + table
+}
+
+// hold takes a lock on all rows of the table until it is let go.
+func (l *line) hold() (release func()) {
+	l.t.Helper()
+	tx, err := l.db.Begin(context.Background())
+	require.NoError(l.t, err)
+	_, err = tx.Exec(context.Background(), "UPDATE "+l.name("orders")+" SET country = 'XX' WHERE id < 100")
+	require.NoError(l.t, err)
+	return func() { _ = tx.Rollback(context.Background()) }
+}
+
+func stuckAndSkipped(t *testing.T, l *line) {
+	id := l.id("stuck")
+	l.start(id, strings.Replace(l.classic(", timeout: 4s, on_timeout: skip"), "query: \"SELECT count(*) FROM orders WHERE region IS NULL\"", "query: \"SELECT 0\"", 1)+
+		"  - {name: last, approve: true}\n")
+	l.until(id, func(st task.Status) bool { return st.Steps[0].State == task.Success })
+	release := l.hold()
+	defer release()
+	st := l.until(id, func(st task.Status) bool { return st.Steps[1].State == task.Skipped })
+	require.Contains(t, st.Steps[1].Detail, "took too long")
+	release()
+	st = l.until(id, func(st task.Status) bool { return st.Steps[3].State == task.Success })
+	require.True(t, slices.Contains(st.Can, "approve"), st.Can)
+	l.update(id, task.ApproveUpdate, "last")
+	st = l.until(id, is(task.Success))
+	require.Equal(t, []task.State{task.Success, task.Skipped, task.Success, task.Success, task.Success}, stepStates(st))
+	require.Equal(t, "3000", l.answer("SELECT count(*) FROM "+l.name("orders")+" WHERE region IS NULL"), "what was done of it has been undone")
+	l.update(id, task.RollbackUpdate, "")
+	l.until(id, is(task.RolledBack))
+}
+
+func failedAndRolledBack(t *testing.T, l *line) {
+	id := l.id("failed")
+	before := l.columns()
+	text := strings.Replace(l.classic(""), "query: \"SELECT count(*) FROM orders WHERE region IS NULL\"", "query: \"SELECT 7\", retry: {attempts: 1, rounds: 0}", 1)
+	l.start(id, strings.Replace(text, "undo: \"DELETE FROM done\"}", "undo: \"DELETE FROM done\"}, on_failure: rollback", 1))
+	st := l.until(id, is(task.RolledBack))
+	require.Equal(t, []task.State{task.RolledBack, task.RolledBack, task.RolledBack, task.RolledBack}, stepStates(st))
+	require.Contains(t, st.Error.Message, "says 7 instead of 0")
+	require.Equal(t, before, l.columns())
+	require.Equal(t, "0", l.answer("SELECT count(*) FROM "+l.name("done")))
+}
+
+func workerReplaced(t *testing.T, l *line) {
+	id := l.id("replaced")
+	l.start(id, l.classic(""))
+	for i := range 3 {
+		l.until(id, func(st task.Status) bool {
+			return st.Steps[i].State == task.Success || st.Steps[i].State == task.Running
+		})
+		l.worker.Stop()
+		l.work()
+	}
+	l.until(id, is(task.Success))
+	require.Equal(t, "1", l.answer("SELECT count(*) FROM "+l.name("done")))
+	l.update(id, task.CleanupUpdate, "")
+	l.until(id, func(st task.Status) bool { return st.EndedAt != nil })
+	require.Equal(t, "0", l.answer("SELECT count(*) FROM "+l.ledger("claim")))
+}
