@@ -49,18 +49,16 @@ type pipeline struct {
 	// life is the context of the main coroutine. It outlives Temporal's cancel
 	// request, which is a wish like the cancel signal.
 	life workflow.Context
-	// undoing says that steps are being undone.
-	undoing bool
 	// asks counts the activities that ask for something.
-	asks     int
-	recorder stepRecorder
+	asks     *int
+	recorder *stepRecorder
 	signals  []signal
 }
 
 func newPipeline(ctx workflow.Context, in PipelineInput, plan pipelinePlan) *pipeline {
 	info := workflow.GetInfo(ctx)
 	life, _ := workflow.NewDisconnectedContext(ctx)
-	p := &pipeline{in: in, plan: plan, life: life, st: in.Carried, runID: info.WorkflowExecution.RunID,
+	p := &pipeline{in: in, plan: plan, life: life, st: in.Carried, runID: info.WorkflowExecution.RunID, asks: new(int), recorder: &stepRecorder{},
 		ref: task.Ref{ID: info.WorkflowExecution.ID, Kind: task.Pipeline, Ledger: in.Ledger}}
 	if p.st == nil {
 		p.st = newPipelineState(plan, workflow.Now(ctx))
@@ -109,8 +107,10 @@ func (p *pipeline) perform(s *pipelineStep) error {
 	running, outcome := len(s.Group), error(nil)
 	for i := range s.Group {
 		member := &s.Group[i]
-		workflow.GoNamed(p.life, "step "+member.Name, func(workflow.Context) {
-			if err := p.runStep(member); err != nil {
+		workflow.GoNamed(p.life, "step "+member.Name, func(ctx workflow.Context) {
+			beside := *p
+			beside.life = ctx // a coroutine waits by its own
+			if err := beside.runStep(member); err != nil {
 				outcome = err
 			}
 			running--
@@ -142,7 +142,7 @@ func (p *pipeline) ready() error {
 // mustContinue reports whether the history has become so long that another run has to
 // take over, which it does between two steps.
 func (p *pipeline) mustContinue() bool {
-	return !p.undoing && !p.st.busy() && workflow.GetInfo(p.life).GetContinueAsNewSuggested()
+	return !p.st.Undoing && !p.st.busy() && workflow.GetInfo(p.life).GetContinueAsNewSuggested()
 }
 
 // await shows how the pipeline stands and waits until something has come about.

@@ -124,8 +124,8 @@ func (p *pipeline) activity(s *pipelineStep, st *stepState, name, id, summary st
 	defer c.halt()
 	for {
 		scope, stop := workflow.WithCancel(p.life)
-		p.asks++ // an id that is being cancelled is not free yet
-		future := workflow.ExecuteActivity(asksFor(scope, fmt.Sprintf("%s-%s-%d", st.Name, id, p.asks), summary, name), name, in)
+		*p.asks++ // an id that is being cancelled is not free yet
+		future := workflow.ExecuteActivity(asksFor(scope, fmt.Sprintf("%s-%s-%d", st.Name, id, *p.asks), summary, name), name, in)
 		halted := func() bool { return p.st.Pause != nil && name != task.CallActivity } // a call is soon over, and is not made twice
 		p.await(func() bool { return future.IsReady() || p.ended() || c.out() || halted() || st.asked == verbSkip })
 		done, late := future.IsReady(), c.out()

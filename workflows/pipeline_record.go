@@ -35,7 +35,7 @@ func (p *pipeline) record(event, detail string, failure *task.Failure) {
 
 // keepRecording is the recorder's coroutine.
 func (p *pipeline) keepRecording(ctx workflow.Context) {
-	r := &p.recorder
+	r := p.recorder
 	for {
 		if workflow.Await(ctx, func() bool { return len(r.queue) > 0 }) != nil {
 			return

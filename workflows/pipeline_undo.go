@@ -15,7 +15,7 @@ import (
 func (p *pipeline) undo() (cancelled bool) {
 	e := p.st.Ending
 	cancelled = e.Verb == verbCancel
-	p.undoing, p.st.Undoing = true, true
+	p.st.Undoing = true
 	p.st.State, p.st.Error, p.st.Pause = task.Running, e.Cause, nil
 	p.record("rollback begins", e.why(), e.Cause)
 	var order []*pipelineStep
@@ -70,7 +70,7 @@ func (p *pipeline) undoFailed(st *stepState, failure *task.Failure) bool {
 	}
 	st.waits = fmt.Sprintf("an operator: its undoing failed; `godwit retry %s %s` tries again, `godwit skip %s %s` leaves it as it is", p.ref.ID, st.Name, p.ref.ID, st.Name)
 	p.record("undoing failed", st.Name+": "+failure.Message, failure)
-	begun := p.undoing
+	begun := p.st.Undoing
 	p.await(func() bool { return st.asked != "" || p.ended() && !begun })
 	verb := st.asked
 	st.undo, st.needsYou, st.asked, st.waits = undoNone, false, "", ""

@@ -148,11 +148,11 @@ func (s *street) register() {
 		if r := s.asks[in.Query]; r != nil {
 			return *r, nil
 		}
-		return task.ConditionResult{}, trouble2(task.Config, "no such column")
+		return task.ConditionResult{}, refusedWith(task.Config, "no such column")
 	})
 	lived(s, task.NeedsActivity, func(task.NeedsInput) (task.NeedsResult, error) {
 		if s.needs == nil {
-			return task.NeedsResult{}, trouble2(task.Config, "nightly has FAILED")
+			return task.NeedsResult{}, refusedWith(task.Config, "nightly has FAILED")
 		}
 		return *s.needs, nil
 	})
@@ -171,7 +171,7 @@ func lived[I, R any](s *street, name string, do func(I) (R, error)) {
 	}, activity.RegisterOptions{Name: name})
 }
 
-func trouble2(class task.Class, message string) error {
+func refusedWith(class task.Class, message string) error {
 	return temporal.NewNonRetryableApplicationError(message, string(class), nil, task.Failure{Class: class, Message: message})
 }
 
@@ -190,7 +190,7 @@ func (s *street) transform(ctx context.Context, in task.ShardInput) (task.ShardR
 		var err error
 		if h.fails != 0 {
 			h.fails--
-			err = trouble2(h.class, "value out of range")
+			err = refusedWith(h.class, "value out of range")
 		}
 		s.mu.Unlock()
 		if !gone {
@@ -219,7 +219,7 @@ func (s *street) rollback(in task.PhaseInput) (struct{}, error) {
 	h := s.house(in.ID)
 	if h.undoing > 0 {
 		h.undoing--
-		return struct{}{}, trouble2(task.Human, "the old table is gone")
+		return struct{}{}, refusedWith(task.Human, "the old table is gone")
 	}
 	s.note("undo", in.ID)
 	if in.Cancel {

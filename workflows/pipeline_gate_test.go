@@ -1,0 +1,155 @@
+package workflows
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"godwit/internal/task"
+)
+
+func TestAStepWhoseConditionIsNotTrueIsSkippedAndSaysWhy(t *testing.T) {
+	for answer, want := range map[string]task.State{"0": task.Skipped, "1": task.Success} {
+		s := classic(t, map[string]string{"fill": `when: {database: shop, query: "SELECT wanted"}`})
+		s.asks["SELECT wanted"] = &task.ConditionResult{True: answer == "1", Answer: answer}
+		s.run()
+		s.ends(task.Success, task.Success, want, task.Success, task.Success)
+		if want == task.Skipped {
+			require.Equal(t, "when was not true: the query says 0", s.status.Steps[1].Detail)
+			require.NotContains(t, s.order, "run fill")
+		}
+	}
+}
+
+func TestAConditionThatCannotBeAskedIsAFailureOfItsStep(t *testing.T) {
+	s := classic(t, map[string]string{"fill": `when: {database: shop, query: "SELECT wanted"}`})
+	held := s.look(30 * time.Minute)
+	s.at(35*time.Minute, func() { s.asks["SELECT wanted"] = &task.ConditionResult{True: true, Answer: "1"} })
+	s.update(40*time.Minute, task.RetryUpdate, "fill")
+	s.run()
+	require.Equal(t, task.Failed, held.Steps[1].State)
+	require.Contains(t, held.Error.Message, "no such column")
+	s.ends(task.Success, all(task.Success, 4)...)
+}
+
+func TestAStepThatNeedsAMigrationDoesNotBeginWithoutIt(t *testing.T) {
+	s := classic(t, map[string]string{"fill": "needs: nightly, on_failure: rollback"})
+	s.run()
+	s.ends(task.RolledBack, task.RolledBack, task.RolledBack, task.Pending, task.Pending)
+	require.NotContains(t, s.order, "run fill")
+	require.Contains(t, s.status.Error.Message, "nightly has FAILED")
+
+	s = classic(t, map[string]string{"fill": "needs: nightly"})
+	s.needs = &task.NeedsResult{Done: []string{"nightly"}}
+	s.run()
+	s.ends(task.Success, all(task.Success, 4)...)
+}
+
+func TestAStepThatNeedsOneThatWasSkippedFails(t *testing.T) {
+	s := classic(t, map[string]string{"fill": "on_failure: skip", "note": "needs: [add, fill], on_failure: skip"})
+	s.houses["fill"].fails = -1
+	s.run()
+	s.ends(task.Success, task.Success, task.Skipped, task.Success, task.Skipped)
+	require.Contains(t, s.status.Steps[3].Detail, "it needs step fill, which is SKIPPED")
+}
+
+func TestAStepWaitsForAnOperatorsApproval(t *testing.T) {
+	s := classic(t, map[string]string{"fill": "approve: true, timeout: 1h"})
+	s.keepFor(100 * time.Hour)
+	waiting := s.look(30 * time.Hour)
+	wrong := s.update(30*time.Hour, task.ApproveUpdate, "index")
+	s.update(31*time.Hour, task.ApproveUpdate, "")
+	s.run()
+	require.Equal(t, task.Running, waiting.State)
+	require.True(t, waiting.Attention)
+	require.Equal(t, task.Pending, waiting.Steps[1].State)
+	require.Contains(t, waiting.WaitingFor, "godwit approve "+pipelineID+" fill")
+	require.Contains(t, wrong.refusal, "waits for nobody")
+	s.ends(task.Success, all(task.Success, 4)...)
+}
+
+func TestAStepThatWaitsForApprovalCanBeSkippedOrCancelled(t *testing.T) {
+	s := classic(t, map[string]string{"fill": "approve: true"})
+	s.update(5*time.Minute, task.SkipUpdate, "")
+	s.run()
+	s.ends(task.Success, task.Success, task.Skipped, task.Success, task.Success)
+
+	s = classic(t, map[string]string{"fill": "approve: true"})
+	s.signal(5*time.Minute, task.CancelSignal)
+	s.run()
+	s.ends(task.Cancelled, task.RolledBack, task.Pending, task.Pending, task.Pending)
+}
+
+// between are steps that are no migrations; IN stands for one of them.
+func between(t *testing.T, step string) *street {
+	return newStreet(t, "kind: pipeline\nname: between\nledger: shop\nsteps:\n  - "+step+"\n")
+}
+
+func TestAStepWaitsForAWindowOfTheDay(t *testing.T) {
+	s := between(t, `{name: night, wait: {between: "02:00-03:00"}}`)
+	s.env.SetStartTime(time.Date(2026, 1, 1, 20, 0, 0, 0, time.UTC))
+	waiting := s.look(time.Hour)
+	s.run()
+	require.Contains(t, waiting.WaitingFor, "the window 02:00-03:00 UTC, at 2026-01-02 02:00:00 UTC")
+	s.ends(task.Success, task.Success)
+	require.Equal(t, 6*time.Hour, s.status.Steps[0].EndedAt.Sub(*s.status.Steps[0].StartedAt))
+}
+
+func TestAWaitThatTakesTooLongIsSkipped(t *testing.T) {
+	s := between(t, `{name: night, wait: {between: "02:00-03:00"}, timeout: 1h, on_timeout: skip}`)
+	s.env.SetStartTime(time.Date(2026, 1, 1, 20, 0, 0, 0, time.UTC))
+	s.run()
+	s.ends(task.Success, task.Skipped)
+}
+
+func TestACallIsMadeWithAKeyThatIsTheSameForAllTries(t *testing.T) {
+	s := between(t, `{name: tell, http: {url: "https://example.test/", method: POST}, retries: 1}`)
+	s.called = refusedWith(task.Mismatch, "was answered 503")
+	s.at(time.Second, func() { s.called = nil })
+	s.run()
+	s.ends(task.Success, task.Success)
+	require.Len(t, s.calls, 2)
+	require.Equal(t, pipelineID+".tell", s.calls[0].Key)
+	require.Equal(t, s.calls[0], s.calls[1])
+}
+
+func TestACallThatMayHaveArrivedIsNotMadeAgainUnasked(t *testing.T) {
+	s := between(t, `{name: tell, http: {url: "https://example.test/", method: POST}, retries: 5}`)
+	s.called = refusedWith(task.Human, "may have arrived")
+	held := s.look(time.Hour)
+	s.at(2*time.Hour, func() { s.called = nil })
+	s.update(3*time.Hour, task.RetryUpdate, "tell")
+	s.run()
+	require.Equal(t, task.Failed, held.State)
+	s.ends(task.Success, task.Success)
+	require.Len(t, s.calls, 2)
+}
+
+func TestACallCannotBeTakenBack(t *testing.T) {
+	s := newStreet(t, `kind: pipeline
+name: told
+steps:
+  - {name: add, sql: {database: shop, statement: SELECT 1, undo: SELECT 2}}
+  - {name: tell, http: {url: "https://example.test/", method: POST}}
+  - {name: last, sql: {database: shop, statement: SELECT 1, undo: SELECT 2, retry: {rounds: 0, attempts: 1}}, on_failure: rollback}
+`)
+	s.houses["last"].fails = -1
+	stopped := s.look(30 * time.Minute)
+	s.update(40*time.Minute, task.SkipUpdate, "tell")
+	s.run()
+	require.Contains(t, stopped.Error.Message, "step tell cannot be undone: a call cannot be taken back")
+	require.Equal(t, task.RolledBack, s.status.State)
+	require.Contains(t, s.order, "undo add")
+}
+
+func TestWhatAPipelineDoesNotHaveIsRefusedWithAHint(t *testing.T) {
+	s := classic(t, nil)
+	cut := s.update(time.Minute, task.CutoverUpdate, "")
+	slow := s.update(time.Minute, task.ThrottleUpdate, "")
+	nothing := s.update(time.Minute, task.RetryUpdate, "")
+	s.run()
+	require.Contains(t, cut.refusal, "godwit cutover "+pipelineID+".STEP")
+	require.Contains(t, slow.refusal, "godwit throttle "+pipelineID+".STEP")
+	require.Contains(t, nothing.refusal, "no step waits for retry")
+}

@@ -1,0 +1,122 @@
+package workflows
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"godwit/internal/task"
+)
+
+func TestAnUndoingThatFailsIsInTheOpenAndTriedAgainByHandInEveryPlace(t *testing.T) {
+	for _, name := range []string{"add", "fill", "note"} {
+		t.Run(name, func(t *testing.T) {
+			s := classic(t, nil)
+			s.keepFor(24 * time.Hour)
+			s.houses[name].undoing = 1
+			s.update(10*time.Minute, task.RollbackUpdate, "")
+			failed := s.look(time.Hour)
+			again := s.update(2*time.Hour, task.RetryUpdate, "")
+			s.run()
+			require.Equal(t, task.Failed, failed.State)
+			require.True(t, failed.Attention)
+			require.Contains(t, failed.Error.Message, "the old table is gone")
+			require.Contains(t, failed.WaitingFor, "its undoing failed")
+			require.Equal(t, []string{"retry", "skip"}, failed.Can)
+			require.True(t, again.accepted, again.refusal)
+			s.ends(task.RolledBack, all(task.RolledBack, 4)...)
+			require.Contains(t, s.events(), "undoing failed")
+		})
+	}
+}
+
+func TestAStepWhoseUndoingFailsCanBeLeftAsItIs(t *testing.T) {
+	s := classic(t, nil)
+	s.keepFor(24 * time.Hour)
+	s.houses["fill"].undoing = 100
+	s.update(10*time.Minute, task.RollbackUpdate, "")
+	s.update(2*time.Hour, task.SkipUpdate, "fill")
+	s.run()
+	s.ends(task.RolledBack, task.RolledBack, task.Failed, task.RolledBack, task.RolledBack)
+	require.Contains(t, s.status.Steps[1].Detail, "left as it is by ann")
+	require.Contains(t, s.order, "undo add", "those before it are undone all the same")
+}
+
+func TestARollbackStopsAtTheStepThatCannotBeUndone(t *testing.T) {
+	s := classic(t, map[string]string{"note": "on_failure: rollback"})
+	s.houses["fill"].keeps = 0
+	s.houses["note"].fails = -1
+	stopped := s.look(time.Hour / 2)
+	s.update(40*time.Minute, task.SkipUpdate, "fill")
+	s.run()
+	require.Equal(t, task.Failed, stopped.State)
+	require.Contains(t, stopped.Error.Message, "step fill cannot be undone: nothing is kept any more that could undo it")
+	require.Equal(t, task.Success, stopped.Steps[0].State, "what is before it is left until somebody has decided")
+	require.Equal(t, task.RolledBack, s.status.State)
+	require.Contains(t, s.order, "undo add")
+}
+
+func TestACancelLeavesWhatCannotBeUndone(t *testing.T) {
+	s := classic(t, nil)
+	s.houses["add"].keeps = 0
+	s.houses["fill"].takes = time.Hour
+	s.signal(30*time.Minute, task.CancelSignal)
+	s.run()
+	s.ends(task.Cancelled, task.Success, task.RolledBack, task.Pending, task.Pending)
+	require.Contains(t, s.status.Steps[0].Detail, "left as it is")
+}
+
+func TestAHeldStepIsUndoneWithTheRest(t *testing.T) {
+	s := classic(t, nil)
+	s.houses["index"].fails = -1
+	s.signal(30*time.Minute, task.CancelSignal)
+	s.run()
+	s.ends(task.Cancelled, task.RolledBack, task.RolledBack, task.RolledBack, task.Pending)
+	require.Contains(t, s.order, "undo index")
+}
+
+// beside is two steps of a group between two others; IN stands for fields of the first.
+const beside = `kind: pipeline
+name: beside
+steps:
+  - {name: first, sql: {database: shop, statement: SELECT 1, undo: SELECT 2, retry: {rounds: 0, attempts: 1}}}
+  - name: both
+    group:
+      - {name: left, sql: {database: shop, statement: SELECT 1, undo: SELECT 2, retry: {rounds: 0, attempts: 1}}, on_failure: rollback}
+      - {name: right, sql: {database: shop, statement: SELECT 1, undo: SELECT 2, retry: {rounds: 0, attempts: 1}}}
+  - {name: last, sql: {database: shop, statement: SELECT 1, undo: SELECT 2, retry: {rounds: 0, attempts: 1}}}
+`
+
+func TestTheStepsOfAGroupAreDoneSideBySide(t *testing.T) {
+	s := newStreet(t, beside)
+	s.houses["left"].takes, s.houses["right"].takes = 10*time.Minute, 20*time.Minute
+	both := s.look(5 * time.Minute)
+	s.run()
+	require.Equal(t, []task.State{task.Success, task.Running, task.Running, task.Running, task.Pending}, states(*both))
+	s.ends(task.Success, all(task.Success, 5)...)
+	require.Equal(t, "both", s.status.Steps[2].Group)
+	require.Less(t, s.status.Steps[1].EndedAt.Sub(*s.status.Steps[1].StartedAt), 25*time.Minute)
+}
+
+func TestAMemberThatIsAnsweredByARollbackTakesTheOthersWithIt(t *testing.T) {
+	s := newStreet(t, beside)
+	s.houses["left"].fails, s.houses["right"].takes = -1, 2*time.Hour
+	s.run()
+	s.ends(task.RolledBack, task.RolledBack, task.RolledBack, task.RolledBack, task.RolledBack, task.Pending)
+	require.Contains(t, s.order, "undo right")
+}
+
+func TestAMemberThatIsHeldLetsTheOthersEnd(t *testing.T) {
+	s := newStreet(t, beside)
+	s.houses["right"].fails, s.houses["left"].takes = -1, time.Hour
+	working := s.look(30 * time.Minute)
+	held := s.look(80 * time.Minute)
+	s.update(90*time.Minute, task.SkipUpdate, "right")
+	s.run()
+	require.Equal(t, task.Running, working.State)
+	require.True(t, working.Attention)
+	require.Equal(t, task.Failed, held.State)
+	require.Equal(t, task.Success, s.status.State)
+	require.Equal(t, task.Skipped, s.status.Steps[3].State)
+}
