@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"godwit/internal/task"
 )
 
 func newRetryCommand(a *app) *cobra.Command {
@@ -10,17 +12,20 @@ func newRetryCommand(a *app) *cobra.Command {
 		wait, watch bool
 	)
 	cmd := &cobra.Command{
-		Use:     "retry ID",
+		Use:     "retry ID [STEP]",
 		GroupID: groupSteer,
 		Short:   "Continue a failed migration, doing only what is missing",
 		Long: `Continue a migration. One in FAILED or TIMEOUT gets its next run under the same
 id, which finds in the ledger what is done and does only the rest. One that runs
 and waits for another try is told to try now.
 
+Of a pipeline, the step that is named is tried again, or the one that waits: also
+one whose undoing has failed. It goes on where it was.
+
 Exit codes with --wait and --watch are those of run.`,
 		Example:           `  godwit retry $ID --reason "row 4711 mended" --watch`,
-		Args:              oneID,
-		ValidArgsFunction: a.completeID,
+		Args:              oneIDAndStep,
+		ValidArgsFunction: a.completeStep,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := waitOrWatch(wait, watch); err != nil {
 				return err
@@ -28,6 +33,9 @@ Exit codes with --wait and --watch are those of run.`,
 			desk, err := a.open(cmd.Context())
 			if err != nil {
 				return err
+			}
+			if len(args) > 1 {
+				return a.updateStep(cmd, args, task.RetryUpdate, &flags, "is tried again")
 			}
 			started, err := desk.Retry(cmd.Context(), args[0], flags.request())
 			if err != nil {

@@ -16,8 +16,6 @@ const (
 	askLimit = 5 * time.Minute
 	// askAgain is the wait after one that has failed, at the longest.
 	askAgain = 30 * time.Second
-	// needsEvery is how often it is looked whether what is needed is done.
-	needsEvery = 10 * time.Second
 )
 
 // gate lets a step begin when it may: needs, when and approve, in this order. It

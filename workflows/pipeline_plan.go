@@ -137,10 +137,10 @@ func (p *pipelinePlan) migration(s *pipelineStep) (json.RawMessage, error) {
 	if err := decode(part, &whole); err != nil {
 		return nil, fmt.Errorf("the spec of step %s cannot be read: %w", s.Name, err)
 	}
-	for field, value := range map[string]string{
-		"kind": string(kind), "name": oneLine(p.Name, mostSummary-60) + ": " + s.Name, "on_failure": string(spec.Hold), "on_timeout": string(spec.TimeoutFail),
+	for _, own := range [][2]string{
+		{"kind", string(kind)}, {"name", oneLine(p.Name, mostSummary-60) + ": " + s.Name}, {"on_failure", string(spec.Hold)}, {"on_timeout", string(spec.TimeoutFail)},
 	} {
-		whole[field], _ = encode(value) // a text
+		whole[own[0]], _ = encode(own[1]) // a text
 	}
 	return encode(whole)
 }

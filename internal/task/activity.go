@@ -224,6 +224,24 @@ type Plan struct {
 	Estimate   time.Duration `json:"estimate"` // of the whole run
 	// Advice says whether to wait for it or to leave it.
 	Advice string `json:"advice"`
+	// Steps are the plans of a pipeline's steps.
+	Steps []StepPlan `json:"steps,omitempty"`
+}
+
+// StepPlan is what a step of a pipeline would do.
+type StepPlan struct {
+	Name  string `json:"name"`
+	Kind  string `json:"kind"`
+	Group string `json:"group,omitempty"`
+	Does  string `json:"does"`
+	// Plan is its migration's, nil where it is none, or where it can only be planned
+	// once earlier steps are done, which Problem says then.
+	Plan    *Plan  `json:"plan,omitempty"`
+	Problem string `json:"problem,omitempty"`
+	// Undo says whether and for how long it can be undone; Final that it cannot: when
+	// it is done, the pipeline is past its point of no return.
+	Undo  string `json:"undo"`
+	Final bool   `json:"final,omitempty"`
 }
 
 // TablePlan is one table of a plan.

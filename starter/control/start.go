@@ -48,8 +48,37 @@ func (d *Desk) Start(ctx context.Context, order Order) (Started, error) {
 	if err != nil {
 		return Started{}, err
 	}
-	in := workflows.MigrationInput{Spec: raw, Ledger: place, Target: place}
-	return d.execute(ctx, id, d.queue, in, "started by "+Operator())
+	details := "started by " + Operator()
+	if order.Spec.Pipeline != nil {
+		in := workflows.PipelineInput{Spec: raw, Ledger: place, Target: place}
+		return d.execute(ctx, id, d.queue, begun{task.PipelineWorkflow, in, order.Spec.Common, place, summary(order.Spec.Common, "")}, details)
+	}
+	return d.migrate(ctx, id, d.queue, workflows.MigrationInput{Spec: raw, Ledger: place, Target: place}, details)
+}
+
+// begun is a workflow that is to be started.
+type begun struct {
+	workflow string
+	input    any
+	common   spec.Common
+	target   string
+	summary  string
+}
+
+// migrate starts a run of a single migration.
+func (d *Desk) migrate(ctx context.Context, id, queue string, in workflows.MigrationInput, details string) (Started, error) {
+	s, err := in.Common()
+	if err != nil {
+		return Started{}, err
+	}
+	verb := ""
+	switch {
+	case in.Rollback:
+		verb = "roll back "
+	case in.Resume:
+		verb = "continue "
+	}
+	return d.execute(ctx, id, queue, begun{task.MigrationWorkflow, in, s, in.Target, summary(s, verb)}, details)
 }
 
 // idFor is a new id, or the one that was asked for, unless it is one that
@@ -60,6 +89,13 @@ func (d *Desk) idFor(ctx context.Context, order Order) (string, error) {
 	}
 	if err := task.CheckID(order.ID); err != nil {
 		return "", err
+	}
+	if order.Spec.Pipeline != nil {
+		for _, step := range order.Spec.Pipeline.Flat() {
+			if err := task.CheckID(task.StepID(order.ID, step.Name)); err != nil {
+				return "", fmt.Errorf("%w: the ids of a pipeline's steps are its own, a dot, and the step's name; choose a shorter --id", err)
+			}
+		}
 	}
 	answer, err := d.glance(ctx, order.ID)
 	var missing *NotFoundError
@@ -85,33 +121,34 @@ func placeOf(s *spec.Spec) string {
 		return s.Backfill.Database
 	case s.Reindex != nil:
 		return s.Reindex.Database
+	case s.SQL != nil:
+		return s.SQL.Database
+	case s.Pipeline != nil:
+		return s.Pipeline.Home()
 	}
 	return ""
 }
 
-func (d *Desk) execute(ctx context.Context, id, queue string, in workflows.MigrationInput, details string) (Started, error) {
-	s, err := in.Common()
-	if err != nil {
-		return Started{}, err
-	}
+func (d *Desk) execute(ctx context.Context, id, queue string, b begun, details string) (Started, error) {
+	s := b.common
 	run, err := d.cluster.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                                       id,
 		TaskQueue:                                queue,
 		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
 		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		StaticSummary:                            summary(s, in),
+		StaticSummary:                            b.summary,
 		StaticDetails:                            details,
 		Memo:                                     map[string]any{nameMemo: s.Name},
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			temporal.NewSearchAttributeKeyKeyword(task.StateAttribute).ValueSet(string(task.Pending)),
 			temporal.NewSearchAttributeKeyKeyword(task.KindAttribute).ValueSet(string(s.Kind)),
-			temporal.NewSearchAttributeKeyKeyword(task.TargetAttribute).ValueSet(in.Target),
+			temporal.NewSearchAttributeKeyKeyword(task.TargetAttribute).ValueSet(b.target),
 			temporal.NewSearchAttributeKeyFloat64(task.PercentAttribute).ValueSet(0),
 			temporal.NewSearchAttributeKeyBool(task.AttentionAttribute).ValueSet(false),
 		),
 		Priority: temporal.Priority{PriorityKey: s.Priority},
-	}, task.MigrationWorkflow, in)
+	}, b.workflow, b.input)
 	var exists *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &exists) {
 		return Started{}, d.taken(ctx, id)
@@ -134,14 +171,8 @@ func (d *Desk) taken(ctx context.Context, id string) error {
 // mostSummary is the longest summary that Temporal shows, in bytes.
 const mostSummary = 200
 
-func summary(s spec.Common, in workflows.MigrationInput) string {
-	text := string(s.Kind) + " " + s.Name
-	switch {
-	case in.Rollback:
-		text = "roll back " + text
-	case in.Resume:
-		text = "continue " + text
-	}
+func summary(s spec.Common, verb string) string {
+	text := verb + string(s.Kind) + " " + s.Name
 	if len(text) > mostSummary {
 		text = text[:mostSummary]
 	}
