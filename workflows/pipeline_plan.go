@@ -142,6 +142,9 @@ func (p *pipelinePlan) migration(s *pipelineStep) (json.RawMessage, error) {
 	} {
 		whole[own[0]], _ = encode(own[1]) // a text
 	}
+	if whole["priority"] == nil && p.Priority > 0 {
+		whole["priority"], _ = encode(p.Priority)
+	}
 	return encode(whole)
 }
 

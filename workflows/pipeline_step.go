@@ -74,6 +74,9 @@ func (p *pipeline) react(s *pipelineStep, st *stepState, failure *task.Failure) 
 	if st.Failed <= retries {
 		return p.backOff(s, st, failure, retries)
 	}
+	if st.Child.Open && st.Child.State != task.Success {
+		return p.hold(s, st, failure) // it does not end: what would be done next might meet it
+	}
 	why := reactionWords(failure, st.Failed)
 	switch reaction {
 	case spec.StepSkip:

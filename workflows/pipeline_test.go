@@ -1,11 +1,15 @@
 package workflows
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/workflow"
 
+	"godwit/internal/spec"
 	"godwit/internal/task"
 )
 
@@ -252,6 +256,63 @@ func TestALongPipelineContinuesAsNewBetweenTwoSteps(t *testing.T) {
 	s := classic(t, nil)
 	s.at(90*time.Second, func() { s.env.SetContinueAsNewSuggested(true) })
 	s.run()
-	require.ErrorContains(t, s.err, "continue as new")
 	require.Equal(t, []string{"run add", "run fill"}, s.order)
+	var handover *workflow.ContinueAsNewError
+	require.ErrorAs(t, s.err, &handover)
+	require.Equal(t, task.PipelineWorkflow, handover.WorkflowType.Name)
+
+	n := classic(t, nil)
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(handover.Input, &n.in))
+	n.env.SetStartTime(s.env.Now())
+	for _, name := range []string{"add", "fill"} { // which go on by themselves, and tell the next run
+		chain := n.in.Carried.step(name).Child.Chain
+		n.at(time.Hour, func() {
+			n.env.SignalWorkflow(task.StepSignal, task.StepReport{ID: task.StepID(pipelineID, name), Chain: chain, State: task.Success, Closed: true})
+		})
+	}
+	kept := n.look(30 * time.Minute)
+	n.run()
+	require.Equal(t, []string{"run index", "run note"}, n.order, "nothing is done twice")
+	require.Nil(t, kept.EndedAt)
+	require.Contains(t, kept.Steps[0].Undo, "can be undone until")
+	n.ends(task.Success, all(task.Success, 4)...)
+	require.Equal(t, *kept.StartedAt, *n.status.StartedAt)
+}
+
+func TestAReportOfAnEarlierRunOfAStepIsNotTakenForTheLastOne(t *testing.T) {
+	s := classic(t, nil)
+	s.at(30*time.Second, func() {
+		s.env.SignalWorkflow(task.StepSignal, task.StepReport{ID: task.StepID(pipelineID, "add"), Chain: "an earlier one", State: task.Success})
+		s.env.SignalWorkflow(task.StepSignal, "nothing that can be understood")
+	})
+	still := s.look(45 * time.Second)
+	s.run()
+	require.Equal(t, task.Running, still.Steps[0].State)
+	s.ends(task.Success, all(task.Success, 4)...)
+}
+
+func TestWhatAStepsMigrationIsToldIsASpecByTheStrictRules(t *testing.T) {
+	s := classic(t, map[string]string{"fill": "timeout: 1h"})
+	plan, err := readPipeline(s.in.Spec)
+	require.NoError(t, err)
+	for i := range plan.Steps {
+		raw, err := plan.migration(&plan.Steps[i])
+		require.NoError(t, err)
+		var read spec.Spec
+		require.NoError(t, json.Unmarshal(raw, &read), string(raw))
+	}
+}
+
+func TestAStepTakesThePipelinesPriorityUnlessItHasItsOwn(t *testing.T) {
+	s := classic(t, nil)
+	plan, err := readPipeline(s.in.Spec)
+	require.NoError(t, err)
+	plan.Priority = 1
+	raw, err := plan.migration(&plan.Steps[0])
+	require.NoError(t, err)
+	own, err := readSettings(raw)
+	require.NoError(t, err)
+	require.Equal(t, 1, own.Priority)
+	require.Equal(t, "split-region: add", own.Name)
+	require.Equal(t, spec.Hold, own.OnFailure)
 }

@@ -1,6 +1,10 @@
 package spec
 
-import "godwit/internal/task"
+import (
+	"cmp"
+
+	"godwit/internal/task"
+)
 
 // PipelineSpec is the part of a spec that belongs to kind: pipeline: several steps
 // that are done in order.
@@ -74,8 +78,9 @@ const (
 
 // StepCommon is what every migration accepts that is a step.
 type StepCommon struct {
-	// Priority orders migrations that wait for capacity: 1 first, 5 last; by default 3.
-	Priority int `json:"priority" jsonschema:"default=3,minimum=1,maximum=5"`
+	// Priority orders migrations that wait for capacity: 1 first, 5 last; by default the
+	// pipeline's.
+	Priority int `json:"priority,omitempty" jsonschema:"minimum=1,maximum=5"`
 	// Timeouts limits the phases of the step's migration.
 	Timeouts Timeouts `json:"timeouts"`
 	// Retry says how often what failed is tried again within the migration.
@@ -243,6 +248,9 @@ func (p *PipelineSpec) Home() string {
 	return ""
 }
 
+// defaultPriority is that of every kind.
+const defaultPriority = 3
+
 // Migration is the spec of the migration that a step is, nil where it is none.
 func (s *Step) Migration() *Spec {
 	out := &Spec{}
@@ -261,7 +269,7 @@ func (s *Step) Migration() *Spec {
 	default:
 		return nil
 	}
-	out.Common = Common{Kind: task.Kind(s.Kind()), Name: s.Name, Priority: common.Priority, Timeouts: common.Timeouts, Retry: common.Retry,
+	out.Common = Common{Kind: task.Kind(s.Kind()), Name: s.Name, Priority: cmp.Or(common.Priority, defaultPriority), Timeouts: common.Timeouts, Retry: common.Retry,
 		Throttle: common.Throttle, Verify: common.Verify, OnFailure: Hold, OnTimeout: TimeoutFail}
 	return out
 }
