@@ -21,6 +21,8 @@ const (
 // gate lets a step begin when it may: needs, when and approve, in this order. It
 // reports false when the step is skipped; its error is errEnding.
 func (p *pipeline) gate(s *pipelineStep, st *stepState) (pass bool, err error) {
+	st.atGate = true
+	defer func() { st.atGate = false }()
 	for {
 		if err := p.unpaused(); err != nil {
 			return false, err

@@ -46,6 +46,25 @@ func TestAStepThatNeedsAMigrationDoesNotBeginWithoutIt(t *testing.T) {
 	s.ends(task.Success, all(task.Success, 4)...)
 }
 
+func TestAStepThatWaitsForWhatItNeedsIsSkippedAndDoesNotBeginAfterAll(t *testing.T) {
+	s := classic(t, map[string]string{"fill": "needs: nightly"})
+	s.running = true
+	waiting := s.look(10 * time.Minute)
+	s.update(15*time.Minute, task.SkipUpdate, "fill")
+	s.run()
+	require.Contains(t, waiting.WaitingFor, "what it needs: nightly")
+	s.ends(task.Success, task.Success, task.Skipped, task.Success, task.Success)
+	require.NotContains(t, s.order, "run fill")
+}
+
+func TestAStepThatNeedsWhatTakesTooLongIsAnsweredLikeAnyOther(t *testing.T) {
+	s := classic(t, map[string]string{"fill": "needs: nightly, timeout: 1h, on_timeout: skip"})
+	s.running = true
+	s.keepFor(24 * time.Hour)
+	s.run()
+	s.ends(task.Success, task.Success, task.Skipped, task.Success, task.Success)
+}
+
 func TestAStepThatNeedsOneThatWasSkippedFails(t *testing.T) {
 	s := classic(t, map[string]string{"fill": "on_failure: skip", "note": "needs: [add, fill], on_failure: skip"})
 	s.houses["fill"].fails = -1

@@ -147,7 +147,7 @@ func (p *pipeline) ask(verb string, r task.StepRequest) {
 	st := p.chosen(verb, r.Step)
 	switch {
 	case st == nil:
-	case st.State == task.Pending && !st.needsYou && verb == verbSkip && !p.st.Undoing:
+	case st.State == task.Pending && !st.atGate && verb == verbSkip && !p.st.Undoing:
 		p.skip(st, "skipped beforehand"+asked(r.Request))
 	default:
 		st.asked, st.by = verb, r.Request

@@ -54,6 +54,7 @@ type stepState struct {
 	// What is waited for at the moment: only a run that has not ended has these.
 	waits    string // in words; empty while the step works
 	needsYou bool   // an operator is waited for
+	atGate   bool   // what it needs is looked at, or approval is waited for
 	asked    string // the verb that an operator has asked for last
 	by       task.Request
 	undo     undoState

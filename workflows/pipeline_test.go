@@ -2,6 +2,8 @@ package workflows
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -315,4 +317,56 @@ func TestAStepTakesThePipelinesPriorityUnlessItHasItsOwn(t *testing.T) {
 	require.Equal(t, 1, own.Priority)
 	require.Equal(t, "split-region: add", own.Name)
 	require.Equal(t, spec.Hold, own.OnFailure)
+}
+
+func TestEverythingThatCanBeSentToAPipelineIsDescribed(t *testing.T) {
+	s := classic(t, nil)
+	var sent []string
+	s.at(time.Second, func() {
+		d := s.metadata().GetDefinition()
+		for _, thing := range slices.Concat(d.GetQueryDefinitions(), d.GetSignalDefinitions(), d.GetUpdateDefinitions()) {
+			if !strings.HasPrefix(thing.GetName(), "__") {
+				require.NotEmpty(t, thing.GetDescription(), thing.GetName())
+				sent = append(sent, thing.GetName())
+			}
+		}
+	})
+	s.run()
+	require.ElementsMatch(t, []string{"status", "pause", "resume", "cancel", "step", "approve", "retry", "skip", "rollback", "cleanup", "cutover", "throttle"}, sent)
+}
+
+func TestAPipelineWhoseLedgerCannotBeWrittenWaitsAndDoesNothing(t *testing.T) {
+	s := classic(t, nil)
+	s.unopened = 3
+	waiting := s.look(30 * time.Second)
+	s.run()
+	require.Equal(t, task.Failed, waiting.State)
+	require.Equal(t, task.Preflight, waiting.Phase)
+	require.Contains(t, waiting.WaitingFor, "the ledger on connection shop")
+	s.ends(task.Success, all(task.Success, 4)...)
+}
+
+func TestAPipelineThatNeverBeganIsCancelled(t *testing.T) {
+	s := classic(t, nil)
+	s.unopened = 100
+	s.signal(90*time.Second, task.CancelSignal)
+	s.run()
+	s.ends(task.Cancelled, all(task.Pending, 4)...)
+	require.Empty(t, s.order)
+}
+
+func TestAStepWhoseMigrationWasTerminatedIsHeldAndCanGoOn(t *testing.T) {
+	s := classic(t, nil)
+	s.houses["fill"].takes = time.Hour
+	s.at(10*time.Minute, func() {
+		chain := s.query().Steps[1].ID
+		require.NotEmpty(t, chain)
+		s.env.SignalWorkflow(task.StepSignal, task.StepReport{ID: chain, Run: s.chain(chain), State: task.Cancelled, Closed: true})
+	})
+	held := s.look(20 * time.Minute)
+	s.signal(31*time.Minute, task.CancelSignal)
+	s.run()
+	require.Equal(t, task.Failed, held.Steps[1].State)
+	require.Contains(t, held.Error.Message, "has ended: CANCELLED")
+	require.Equal(t, task.Cancelled, s.status.State)
 }

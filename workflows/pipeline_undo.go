@@ -50,18 +50,18 @@ func (p *pipeline) undoStep(s *pipelineStep, st *stepState, leave bool) bool {
 			st.undo, st.waits = undoNone, ""
 			return true
 		case leave && failure.Class == task.Human && p.irreversible(s, st) != "":
-			st.undo, st.waits, st.Detail = undoNone, "", "left as it is: "+failure.Message
-			p.record("step left as it is", st.Name+": "+failure.Message, failure)
+			st.undo = undoNone
+			p.leave(s, st, "left as it is: "+failure.Message)
 			return false
 		}
-		if !p.undoFailed(st, failure) {
+		if !p.undoFailed(s, st, failure) {
 			return false
 		}
 	}
 }
 
 // undoFailed waits for an operator. It reports whether the undoing is tried again.
-func (p *pipeline) undoFailed(st *stepState, failure *task.Failure) bool {
+func (p *pipeline) undoFailed(s *pipelineStep, st *stepState, failure *task.Failure) bool {
 	now := workflow.Now(p.life)
 	st.undo, st.Error, st.State, st.EndedAt = undoFailed, failure, task.Failed, &now
 	st.needsYou = true
@@ -81,9 +81,18 @@ func (p *pipeline) undoFailed(st *stepState, failure *task.Failure) bool {
 	case "": // the whole pipeline is undone now, and this step with it
 		return false
 	}
-	st.Detail = "left as it is" + asked(st.by) + ": " + failure.Message
-	p.record("step left as it is", st.Name+asked(st.by), failure)
+	p.leave(s, st, "left as it is"+asked(st.by)+": "+failure.Message)
 	return false
+}
+
+// leave leaves a step as it is in spite of a rollback: one that was done stays so.
+func (p *pipeline) leave(s *pipelineStep, st *stepState, why string) {
+	now := workflow.Now(p.life)
+	st.waits, st.Detail, st.EndedAt = "", oneLine(why, mostText), &now
+	if kind, _ := s.part(); st.Child.State == task.Success || kind == "" {
+		st.State, st.Error = task.Success, nil
+	}
+	p.record("step left as it is", st.Name+": "+st.Detail, st.Error)
 }
 
 // irreversible says why a step cannot be undone; empty when it can, or when there is

@@ -54,6 +54,7 @@ func TestARollbackStopsAtTheStepThatCannotBeUndone(t *testing.T) {
 	require.Contains(t, stopped.Error.Message, "step fill cannot be undone: nothing is kept any more that could undo it")
 	require.Equal(t, task.Success, stopped.Steps[0].State, "what is before it is left until somebody has decided")
 	require.Equal(t, task.RolledBack, s.status.State)
+	require.Equal(t, task.Success, s.status.Steps[1].State, "it is done, and stays so")
 	require.Contains(t, s.order, "undo add")
 }
 

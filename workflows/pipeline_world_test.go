@@ -33,11 +33,15 @@ type street struct {
 	houses  map[string]*ground // by step
 	asks    map[string]*task.ConditionResult
 	needs   *task.NeedsResult
+	running bool // what is needed is still at work
 	calls   []task.CallInput
 	called  error
 	records []task.RecordStepsInput
 	order   []string // what was done to steps: "run add", "undo add"
 	flights map[string]*bool
+	runs    map[string]string // of steps' migrations, by id
+	// unopened is how many times the ledger cannot be written at the beginning.
+	unopened int
 
 	status task.Status
 	err    error
@@ -87,7 +91,7 @@ func newStreet(t *testing.T, text string) *street {
 	require.NoError(t, err)
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(quiet{})
-	s := &street{t: t, env: suite.NewTestWorkflowEnvironment(), houses: map[string]*ground{}, asks: map[string]*task.ConditionResult{}, flights: map[string]*bool{},
+	s := &street{t: t, env: suite.NewTestWorkflowEnvironment(), houses: map[string]*ground{}, asks: map[string]*task.ConditionResult{}, flights: map[string]*bool{}, runs: map[string]string{},
 		in: PipelineInput{Spec: flat(t, parsed), Ledger: "shop", Target: "shop"}}
 	for _, step := range parsed.Pipeline.Flat() {
 		h := &ground{takes: time.Minute, class: task.Data, keeps: time.Hour}
@@ -139,7 +143,13 @@ func (s *street) register() {
 	lived(s, task.RollbackActivity, s.rollback)
 	s.env.RegisterActivityWithOptions(s.transform, activity.RegisterOptions{Name: task.TransformShardActivity})
 	s.env.RegisterActivityWithOptions(s.record, activity.RegisterOptions{Name: task.RecordActivity})
-	lived(s, task.OpenPipelineActivity, func(task.OpenPipelineInput) (struct{}, error) { return struct{}{}, nil })
+	lived(s, task.OpenPipelineActivity, func(task.OpenPipelineInput) (struct{}, error) {
+		if s.unopened > 0 {
+			s.unopened--
+			return struct{}{}, refusedWith(task.Config, "permission denied for schema godwit")
+		}
+		return struct{}{}, nil
+	})
 	lived(s, task.RecordStepsActivity, func(in task.RecordStepsInput) (struct{}, error) {
 		s.records = append(s.records, in)
 		return struct{}{}, nil
@@ -151,6 +161,9 @@ func (s *street) register() {
 		return task.ConditionResult{}, refusedWith(task.Config, "no such column")
 	})
 	lived(s, task.NeedsActivity, func(task.NeedsInput) (task.NeedsResult, error) {
+		if s.running {
+			return task.NeedsResult{}, temporal.NewApplicationErrorWithOptions("nightly is RUNNING", "not_yet", temporal.ApplicationErrorOptions{NextRetryDelay: 20 * time.Minute})
+		}
 		if s.needs == nil {
 			return task.NeedsResult{}, refusedWith(task.Config, "nightly has FAILED")
 		}
@@ -182,6 +195,7 @@ func (s *street) transform(ctx context.Context, in task.ShardInput) (task.ShardR
 	s.mu.Lock()
 	h := s.house(in.ID)
 	s.note("run", in.ID)
+	s.runs[in.ID] = info.WorkflowExecution.RunID
 	s.flights[info.WorkflowExecution.ID+info.ActivityID] = over
 	s.mu.Unlock()
 	s.env.RegisterDelayedCallback(func() {
@@ -305,10 +319,20 @@ func (s *street) events() (list []string) {
 }
 
 // details is the page that the Web UI shows.
-func (s *street) details() string {
+func (s *street) details() string { return s.metadata().GetCurrentDetails() }
+
+// metadata is what Temporal tells the Web UI about the workflow.
+func (s *street) metadata() *sdkpb.WorkflowMetadata {
 	value, err := s.env.QueryWorkflow("__temporal_workflow_metadata")
 	require.NoError(s.t, err)
-	var metadata sdkpb.WorkflowMetadata
-	require.NoError(s.t, value.Get(&metadata))
-	return metadata.GetCurrentDetails()
+	metadata := &sdkpb.WorkflowMetadata{}
+	require.NoError(s.t, value.Get(metadata))
+	return metadata
+}
+
+// chain is the run of a step's migration.
+func (s *street) chain(id string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.runs[id]
 }
