@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"flag"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,13 +24,16 @@ import (
 // test: go test ./workflows -run TestOnAServer -record ../testdata/histories
 var recordTo = flag.String("record", "", "folder to write the histories of TestOnAServer to")
 
-// scenarios are what a real server shows and the test environment does not: cancelled
-// activities that are waited for, how workflows close, and events.
-var scenarios = []struct {
+// serverScenario is one migration, or pipeline, on a real server.
+type serverScenario struct {
 	name string
 	run  func(*testing.T, *rig)
 	file string // that its histories are kept in; empty for none
-}{
+}
+
+// scenarios are what a real server shows and the test environment does not: cancelled
+// activities that are waited for, how workflows close, and events.
+var scenarios = []serverScenario{
 	{"a migration runs to its end", runsToItsEnd, "complete"},
 	{"a signal from the web UI pauses it", pausedFromTheWebUI, "paused"},
 	{"a pause that is taken back at once", pausedAndResumedAtOnce, "paused-briefly"},
@@ -60,7 +64,7 @@ func TestOnAServer(t *testing.T) {
 	quietly, err := client.Dial(client.Options{HostPort: server.Address, Logger: quiet{}, Identity: "godwit-worker"})
 	require.NoError(t, err)
 	t.Cleanup(quietly.Close)
-	for _, s := range scenarios {
+	for _, s := range slices.Concat(scenarios, pipelineScenarios) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, quietly, "copy-"+strings.ReplaceAll(s.name, " ", "-"))
