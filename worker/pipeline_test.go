@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +50,9 @@ func TestPipelines(t *testing.T) {
 			}{
 				{"four steps of one table are done and taken back again", fourStepsAndBack},
 				{"a step that waits for somebody's lock ends at its limit and is skipped", stuckAndSkipped},
+				{"a step that waits for somebody's lock ends at its limit and all is undone", stuckAndRolledBack},
+				{"a step that waits for somebody's lock ends at its limit and is held", stuckAndHeld},
+				{"a step that waits for somebody's lock ends at its limit and is tried again", stuckAndTriedAgain},
 				{"a step that fails is answered by a rollback of all before it", failedAndRolledBack},
 				{"a worker that stops in the middle is followed by another one", workerReplaced},
 			} {
@@ -247,22 +249,60 @@ func (l *line) hold() (release func()) {
 	return func() { _ = tx.Rollback(context.Background()) }
 }
 
-func stuckAndSkipped(t *testing.T, l *line) {
-	id := l.id("stuck")
-	l.start(id, strings.Replace(l.classic(", timeout: 4s, on_timeout: skip"), "query: \"SELECT count(*) FROM orders WHERE region IS NULL\"", "query: \"SELECT 0\"", 1)+
-		"  - {name: last, approve: true}\n")
+// stuck starts a pipeline whose second step meets a lock that somebody holds, with a
+// limit of four seconds. The lock is let go when the step has been given up.
+func (l *line) stuck(id, reaction string, givenUp func(task.Status) bool) task.Status {
+	l.t.Helper()
+	text := strings.Replace(l.classic(", approve: true, timeout: 4s, backoff: 1s, on_timeout: "+reaction), "SELECT count(*) FROM orders WHERE region IS NULL", "SELECT 0", 1)
+	l.start(id, text)
 	l.until(id, func(st task.Status) bool { return st.Steps[0].State == task.Success })
 	release := l.hold()
 	defer release()
-	st := l.until(id, func(st task.Status) bool { return st.Steps[1].State == task.Skipped })
+	l.update(id, task.ApproveUpdate, "fill")
+	return l.until(id, givenUp)
+}
+
+// left is how many rows the second step has not changed.
+func (l *line) left() string {
+	return l.answer("SELECT count(*) FROM " + l.name("orders") + " WHERE region IS NULL")
+}
+
+func stuckAndSkipped(t *testing.T, l *line) {
+	id := l.id("skipped")
+	st := l.stuck(id, "skip", func(st task.Status) bool { return st.Steps[1].State == task.Skipped })
 	require.Contains(t, st.Steps[1].Detail, "took too long")
-	release()
-	st = l.until(id, func(st task.Status) bool { return st.Steps[3].State == task.Success })
-	require.True(t, slices.Contains(st.Can, "approve"), st.Can)
-	l.update(id, task.ApproveUpdate, "last")
 	st = l.until(id, is(task.Success))
-	require.Equal(t, []task.State{task.Success, task.Skipped, task.Success, task.Success, task.Success}, stepStates(st))
-	require.Equal(t, "3000", l.answer("SELECT count(*) FROM "+l.name("orders")+" WHERE region IS NULL"), "what was done of it has been undone")
+	require.Equal(t, []task.State{task.Success, task.Skipped, task.Success, task.Success}, stepStates(st))
+	require.Equal(t, "3000", l.left(), "what was done of it has been undone")
+	l.update(id, task.RollbackUpdate, "")
+	l.until(id, is(task.RolledBack))
+}
+
+func stuckAndRolledBack(t *testing.T, l *line) {
+	before := l.columns()
+	id := l.id("rolled-back")
+	l.stuck(id, "rollback", func(st task.Status) bool { return strings.Contains(st.WaitingFor, "its undoing") || st.State == task.RolledBack })
+	st := l.until(id, is(task.RolledBack))
+	require.Equal(t, []task.State{task.RolledBack, task.RolledBack, task.Pending, task.Pending}, stepStates(st))
+	require.Equal(t, before, l.columns())
+}
+
+func stuckAndHeld(t *testing.T, l *line) {
+	id := l.id("held")
+	st := l.stuck(id, "hold", is(task.TimedOut))
+	require.True(t, st.Attention)
+	l.update(id, task.RetryUpdate, "fill")
+	l.until(id, is(task.Success))
+	require.Equal(t, "0", l.left())
+	l.update(id, task.RollbackUpdate, "")
+	l.until(id, is(task.RolledBack))
+}
+
+func stuckAndTriedAgain(t *testing.T, l *line) {
+	id := l.id("again")
+	l.stuck(id, "retry", func(st task.Status) bool { return st.Steps[1].State == task.Retrying })
+	l.until(id, is(task.Success))
+	require.Equal(t, "0", l.left())
 	l.update(id, task.RollbackUpdate, "")
 	l.until(id, is(task.RolledBack))
 }
