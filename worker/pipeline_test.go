@@ -222,7 +222,9 @@ func fourStepsAndBack(t *testing.T, l *line) {
 	require.Equal(t, "id country region", l.columns())
 	require.Equal(t, "1000", l.answer("SELECT count(*) FROM "+l.name("orders")+" WHERE region = 'apac'"))
 	require.Equal(t, "1", l.answer("SELECT count(*) FROM "+l.name("done")))
-	require.Eventually(t, func() bool { return l.answer("SELECT state FROM "+l.ledger("migration")+" WHERE id = '"+id+"'") == "SUCCESS" }, 10*time.Second, 50*time.Millisecond, "the ledger is told besides")
+	require.Eventually(t, func() bool {
+		return l.answer("SELECT state FROM "+l.ledger("migration")+" WHERE id = '"+id+"'") == "SUCCESS"
+	}, 10*time.Second, 50*time.Millisecond, "the ledger is told besides")
 	require.Equal(t, "4", l.answer("SELECT count(*) FROM "+l.ledger("item")+" WHERE migration = '"+id+"' AND state = 'SUCCESS'"))
 
 	l.update(id, task.RollbackUpdate, "")
@@ -281,7 +283,9 @@ func stuckAndSkipped(t *testing.T, l *line) {
 func stuckAndRolledBack(t *testing.T, l *line) {
 	before := l.columns()
 	id := l.id("rolled-back")
-	l.stuck(id, "rollback", func(st task.Status) bool { return strings.Contains(st.WaitingFor, "its undoing") || st.State == task.RolledBack })
+	l.stuck(id, "rollback", func(st task.Status) bool {
+		return strings.Contains(st.WaitingFor, "its undoing") || st.State == task.RolledBack
+	})
 	st := l.until(id, is(task.RolledBack))
 	require.Equal(t, []task.State{task.RolledBack, task.RolledBack, task.Pending, task.Pending}, stepStates(st))
 	require.Equal(t, before, l.columns())
