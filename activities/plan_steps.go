@@ -79,8 +79,10 @@ func undoOf(step *spec.Step, plan *task.Plan) (words string, final bool) {
 		return "rows that were copied stay, once it is done", true
 	case step.Reindex != nil && len(step.Reindex.Drop) > 0:
 		return kept(step.Reindex.KeepOld)
+	case step.Reindex != nil && len(step.Reindex.Create) > 0 && step.Reindex.KeepOld != nil && *step.Reindex.KeepOld > 0:
+		return kept(step.Reindex.KeepOld)
 	case step.Reindex != nil:
-		return "indexes that were built stay", false
+		return "indexes that were built stay: they change no data", false
 	case step.HTTP != nil && step.HTTP.Method != "GET" && step.HTTP.Method != "HEAD":
 		return "a call cannot be taken back", true
 	}

@@ -43,6 +43,7 @@ func TestPipelines(t *testing.T) {
 	require.NoError(t, err)
 	for _, k := range sandbox.Kinds() {
 		t.Run(string(k), func(t *testing.T) {
+			t.Parallel()
 			l := newLine(t, c, k)
 			for _, s := range []struct {
 				name string
@@ -230,6 +231,7 @@ func fourStepsAndBack(t *testing.T, l *line) {
 	l.update(id, task.RollbackUpdate, "")
 	l.until(id, is(task.RolledBack))
 	require.Equal(t, before, l.columns())
+	require.Equal(t, "1", l.answer("SELECT count(*) FROM "+l.ledger("event")+" WHERE migration = '"+id+".index' AND what = 'taken back'"), "the index was dropped, and not lost with its column")
 	require.Equal(t, "0", l.answer("SELECT count(*) FROM "+l.name("done")))
 	require.Equal(t, "0", l.answer("SELECT count(*) FROM "+l.ledger("claim")), "nothing is held any more")
 }

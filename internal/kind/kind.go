@@ -79,6 +79,9 @@ type Run struct {
 	// Cancel says of a Rollback that the migration is cancelled: what cannot be
 	// undone stays as it is.
 	Cancel bool
+	// Step says of a Cutover that the migration is a pipeline's step, which may have
+	// to be undone later on.
+	Step bool
 	// Throttle holds the work back; it is set once the migration is planned.
 	Throttle *throttle.Share
 }

@@ -28,8 +28,13 @@ var (
 )
 
 func (p *PipelineSpec) title() string {
+	const most = 5
 	var names []string
 	for i := range p.Steps {
+		if i == most {
+			names = append(names, "…")
+			break
+		}
 		names = append(names, p.Steps[i].Name)
 	}
 	return strings.Join(names, " → ")

@@ -78,6 +78,9 @@ type PhaseInput struct {
 	// Cancel says of a rollback that an operator has cancelled the migration:
 	// what cannot be undone then stays as it is.
 	Cancel bool `json:"cancel,omitempty"`
+	// Step says that the migration is a pipeline's step: what it has made is to be
+	// undone as long as the pipeline can be.
+	Step bool `json:"step,omitempty"`
 }
 
 // BackupResult tells what was backed up.

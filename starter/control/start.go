@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -174,7 +175,7 @@ const mostSummary = 200
 func summary(s spec.Common, verb string) string {
 	text := verb + string(s.Kind) + " " + s.Name
 	if len(text) > mostSummary {
-		text = text[:mostSummary]
+		text = strings.ToValidUTF8(text[:mostSummary], "")
 	}
 	return text
 }
