@@ -151,6 +151,7 @@ func (c *stepCheck) group(s *Step, at string) {
 	if len(s.Group) == 0 {
 		c.add(at, "group", "is empty: name the steps that are done side by side")
 	}
+	c.apart(s.Group, at)
 	given := map[string]bool{
 		"timeout": s.Timeout != 0, "retries": s.Retries != nil, "backoff": s.Backoff != 0,
 		"on_failure": s.OnFailure != "", "on_timeout": s.OnTimeout != "",
@@ -160,6 +161,39 @@ func (c *stepCheck) group(s *Step, at string) {
 			c.add(at, field, "belongs to the steps of the group")
 		}
 	}
+}
+
+// apart refuses steps side by side that are about the same table: the claim of one
+// would keep the other out.
+func (c *stepCheck) apart(group []Step, at string) {
+	first := map[string]string{}
+	for i := range group {
+		s := &group[i]
+		table, field := s.table()
+		if table == "" {
+			continue
+		}
+		table = strings.ToLower(strings.ReplaceAll(s.Database(), "-", "_")) + " " + table
+		if other := first[table]; other != "" {
+			c.add(document.Item(document.Join(at, "group"), i), field, "is the table of step %s, which is done at the same time: do one after the other", other)
+			continue
+		}
+		first[table] = s.Name
+	}
+}
+
+// table is the one table that a step changes, and the field that says so; empty for
+// none, or many.
+func (s *Step) table() (name, field string) {
+	switch {
+	case s.DDL != nil:
+		return s.DDL.Table, "ddl.table"
+	case s.Backfill != nil:
+		return s.Backfill.Table, "backfill.table"
+	case s.Reindex != nil:
+		return s.Reindex.Table, "reindex.table"
+	}
+	return "", ""
 }
 
 func (c *stepCheck) condition(w *Condition, at, field string) {

@@ -92,6 +92,8 @@ func TestMistakesInAPipelineAreFoundWithTheirPlaceAndTheNearestChoice(t *testing
 		{"a group within a group", "  - {name: a, group: [{name: b, group: [{name: c, approve: true}]}]}\n", `groups within groups are not supported by this version yet`},
 		{"a group with a timeout", "  - {name: a, timeout: 1h, group: [{name: b, sql: {database: s, query: q}}]}\n",
 			`field "steps[0].timeout": belongs to the steps of the group`},
+		{"two of a group about one table", "  - {name: a, group: [{name: b, reindex: {database: s, table: t}}, {name: c, ddl: {database: S, table: t, alter: x}}]}\n",
+			`field "steps[0].group[1].ddl.table": is the table of step b, which is done at the same time`},
 		{"a need that is nothing", ok + "  - {name: b, approve: true, needs: aa}\n", `"aa" is not an earlier step (there is only a)`},
 		{"a need of itself", "  - {name: a, sql: {database: s, query: q}, needs: a}\n", `"a" is this step, or one that is done beside it`},
 		{"a reaction without a timeout", "  - {name: a, sql: {database: s, query: q}, on_timeout: skip}\n", `there is no timeout that it could be done about`},
