@@ -23,9 +23,6 @@ type PipelineInput struct {
 	Carried *pipelineState `json:"carried,omitempty"`
 }
 
-// Common is what a pipeline has like every migration.
-func (in *PipelineInput) Common() (settings, error) { return readSettings(in.Spec) }
-
 // Pipeline runs the steps of a pipeline in order.
 func Pipeline(ctx workflow.Context, in PipelineInput) (task.Status, error) {
 	plan, err := readPipeline(in.Spec)

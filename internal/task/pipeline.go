@@ -89,12 +89,10 @@ type NeedsInput struct {
 	Names  []string `json:"names"`
 }
 
-// NeedsResult tells of each whether it has finished. Failed says in words of one that
-// will not by itself, Running of one that may yet.
+// NeedsResult tells which have finished, which are all of them: one that has not is
+// an error.
 type NeedsResult struct {
-	Done    []string `json:"done,omitempty"`
-	Running string   `json:"running,omitempty"`
-	Failed  string   `json:"failed,omitempty"`
+	Done []string `json:"done,omitempty"`
 }
 
 // CallInput calls an address.
