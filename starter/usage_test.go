@@ -164,16 +164,18 @@ func TestEveryVerbHasHelpAndAnExample(t *testing.T) {
 		if cmd.Name() == "help" || cmd.Name() == "completion" {
 			continue
 		}
-		require.NotEmpty(t, cmd.Long, cmd.Name())
-		require.Contains(t, cmd.Example, "godwit ", cmd.Name())
 		require.NotEmpty(t, cmd.GroupID, cmd.Name())
-		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { require.NotEmpty(t, f.Usage, "%s --%s", cmd.Name(), f.Name) })
+		for _, verb := range append(cmd.Commands(), cmd) {
+			require.NotEmpty(t, verb.Long, verb.CommandPath())
+			require.Contains(t, verb.Example, verb.CommandPath(), verb.CommandPath())
+			verb.LocalFlags().VisitAll(func(f *pflag.Flag) { require.NotEmpty(t, f.Usage, "%s --%s", verb.CommandPath(), f.Name) })
+		}
 	}
 }
 
 func TestChoicesOfFlagsAreCompleted(t *testing.T) {
 	for flag, choice := range map[string]string{
-		"list --state": "ROLLED_BACK", "list --kind": "copy", "list --output": "json", "run --priority": "5",
+		"list --state": "ROLLED_BACK", "list --kind": "copy", "list --output": "json", "run --priority": "5", "schedule --cron": "@daily",
 		"copy --verify": "checksum", "copy --on-timeout": "rollback", "copy --cutover": "manual", "copy --schema": "existing",
 	} {
 		args := append([]string{cobra.ShellCompRequestCmd}, append(strings.Fields(flag), "")...)

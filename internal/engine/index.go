@@ -96,8 +96,15 @@ type BuildLimits struct {
 
 // IndexProgress is how far a build has come, by the server's own account.
 type IndexProgress struct {
-	Phase string  // in the server's words; empty when it tells nothing
-	Done  float64 // 0 to 1; negative when it cannot be told
+	Phase string // in the server's words; empty when it tells nothing
+	// Before is the part of the whole that the phases before are, as a rule, and
+	// Part that of this one, which is 0 for a phase that only waits.
+	Before, Part float64
+	// Within is how much of this phase is done, 0 to 1; negative when the server
+	// does not tell.
+	Within float64
+	// Workers is how many processes are seen to help.
+	Workers int
 	// Waits says in words whom it waits for; empty while it works.
 	Waits string
 }

@@ -28,8 +28,9 @@ type Indexer interface {
 	// BuildSettings writes the statements by which a session builds as it may, and
 	// says in words how that is.
 	BuildSettings(ctx context.Context, limits engine.BuildLimits) (settings []string, words string, err error)
-	// IndexProgress tells how far the build of a session has come.
-	IndexProgress(ctx context.Context, session string, w *engine.IndexWork) (engine.IndexProgress, error)
+	// IndexProgress tells how far the build of a session has come; workers is how
+	// many have been seen to help.
+	IndexProgress(ctx context.Context, session string, workers int) (engine.IndexProgress, error)
 	// Duplicates names values that a unique index has no place for, empty for none.
 	Duplicates(ctx context.Context, w *engine.IndexWork) (string, error)
 	// UndoIndex writes the statement that takes a work back, empty when there is

@@ -62,8 +62,13 @@ func TestWithoutALimitACommitMayTakeALittleLongerThanTheQuickest(t *testing.T) {
 	s.CommitGently(1000, slow+time.Millisecond, more)
 	require.EqualValues(t, 1000, s.Rows())
 	s.CommitGently(1000, slow+5*time.Millisecond, more)
+	require.EqualValues(t, 1000, s.Rows(), "once is by chance")
+	s.CommitGently(1000, slow, more)
+	s.CommitGently(1000, slow+5*time.Millisecond, more)
+	s.CommitGently(1000, slow+5*time.Millisecond, more)
 	require.EqualValues(t, 500, s.Rows())
 	s.CommitGently(500, time.Millisecond, more)
+	s.CommitGently(s.Rows(), slow, more)
 	s.CommitGently(s.Rows(), slow, more)
 	require.Less(t, s.Rows(), int64(300), "now that the disk is quicker, it is the chunk")
 	for range 1000 {

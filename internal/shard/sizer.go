@@ -42,8 +42,10 @@ type Sizer struct {
 	rows   int64
 	costs  []cost
 	calm   int64 // rows at which commits took no longer than they may; 0 for no limit
-	// quickest is what the quickest commit of late took.
+	// quickest is what the quickest commit of late took; long tells whether the
+	// last one was one of the others.
 	quickest time.Duration
+	long     bool
 }
 
 // cost is what one row of a chunk took.
@@ -97,7 +99,8 @@ func (s *Sizer) Commit(rows int64, took, most time.Duration) {
 
 // CommitGently is Commit for a limit that nobody has set: a commit may take as
 // long as the quickest of late, which is what the disk needs for any, and more
-// on top of it.
+// on top of it. One that takes longer counts when the one before it did, too:
+// something else may have been in its way.
 func (s *Sizer) CommitGently(rows int64, took, more time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +108,12 @@ func (s *Sizer) CommitGently(rows int64, took, more time.Duration) {
 	if s.quickest == 0 || took < s.quickest {
 		s.quickest = took
 	}
-	s.commit(rows, took, s.quickest+more)
+	most := s.quickest + more
+	long := took > most
+	if !long || s.long {
+		s.commit(rows, took, most)
+	}
+	s.long = long
 }
 
 func (s *Sizer) commit(rows int64, took, most time.Duration) {

@@ -6,6 +6,7 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
+	"godwit/internal/document"
 	"godwit/internal/task"
 )
 
@@ -38,6 +39,40 @@ func (e *ExistsError) Error() string {
 		return fmt.Sprintf("%s exists already and is %s; `godwit retry %s` continues it", e.ID, e.State, e.ID)
 	}
 	return fmt.Sprintf("%s exists already and is %s; use `godwit status %s`", e.ID, e.State, e.ID)
+}
+
+// BookedError says that the id of a schedule is taken.
+type BookedError struct{ ID string }
+
+func (e *BookedError) Error() string {
+	return fmt.Sprintf("there is a schedule %s already; choose another --id, or `godwit schedule delete %s` first (`godwit schedule list` shows it)", e.ID, e.ID)
+}
+
+// NotBookedError says that there is no schedule of an id.
+type NotBookedError struct {
+	ID, Namespace string
+	Known         []string // the schedules that there are
+}
+
+func (e *NotBookedError) Error() string {
+	hint := "there are none"
+	if len(e.Known) > 0 {
+		hint = document.Suggest(e.ID, e.Known)
+	}
+	return fmt.Sprintf("there is no schedule %s of migrations in namespace %q; %s", e.ID, e.Namespace, hint)
+}
+
+// OverlapError says that a schedule starts nothing, since its last run is not over.
+type OverlapError struct {
+	Schedule string
+	Run      LastRun
+}
+
+func (e *OverlapError) Error() string {
+	if e.Run.State == task.Success {
+		return fmt.Sprintf("%s: its last run %s is done and keeps something for a rollback, so it is not over yet; `godwit cleanup %s` ends that", e.Schedule, e.Run.ID, e.Run.ID)
+	}
+	return fmt.Sprintf("%s: its last run %s is not over yet (%s); look at it: godwit status %s", e.Schedule, e.Run.ID, e.Run.State, e.Run.ID)
 }
 
 // RefusedError says that a migration does not do what is asked, and why.

@@ -46,7 +46,7 @@ func (d *Desk) Update(ctx context.Context, id, update string, argument any) erro
 	}
 	answer := d.answerOf(described)
 	if !answer.Open {
-		return &RefusedError{ID: id, Verb: update, Reason: ended(answer.Status)}
+		return &RefusedError{ID: id, Verb: update, Reason: ended(answer.Status), ended: true}
 	}
 	if err := d.RequireWorker(ctx, answer.Queue); err != nil {
 		return err
@@ -73,6 +73,10 @@ func (d *Desk) Update(ctx context.Context, id, update string, argument any) erro
 // has ended before it answered.
 const closedMeanwhile = "AcceptedUpdateCompletedWorkflow"
 
+// endedRefusal is how a migration's refusal begins that has ended and whose
+// workflow is about to close.
+const endedRefusal = "the migration has ended"
+
 // refusal makes the errors of messages to a workflow readable.
 func (d *Desk) refusal(id, verb string, err error) error {
 	var (
@@ -83,7 +87,7 @@ func (d *Desk) refusal(id, verb string, err error) error {
 	case errors.As(err, &gone), errors.As(err, &application) && application.Type() == closedMeanwhile:
 		return &RefusedError{ID: id, Verb: verb, Reason: "it has just ended; `godwit status " + id + "` shows how", ended: true}
 	case errors.As(err, &application):
-		return &RefusedError{ID: id, Verb: verb, Reason: application.Message()}
+		return &RefusedError{ID: id, Verb: verb, Reason: application.Message(), ended: strings.HasPrefix(application.Message(), endedRefusal)}
 	}
 	return d.cluster.Explain(err)
 }

@@ -44,42 +44,47 @@ func (d *Desk) Start(ctx context.Context, order Order) (Started, error) {
 			return Started{}, err
 		}
 	}
-	place := placeOf(order.Spec)
-	raw, err := json.Marshal(order.Spec)
+	b, err := beginningOf(order.Spec)
 	if err != nil {
 		return Started{}, err
 	}
-	details := "started by " + Operator()
-	if order.Spec.Pipeline != nil {
-		in := workflows.PipelineInput{Spec: raw, Ledger: place, Target: place}
-		return d.execute(ctx, id, d.queue, begun{task.PipelineWorkflow, in, order.Spec.Common, place, summary(order.Spec.Common, "")}, details)
-	}
-	return d.migrate(ctx, id, d.queue, workflows.MigrationInput{Spec: raw, Ledger: place, Target: place}, details)
+	return d.execute(ctx, id, d.queue, b, "started by "+Operator())
 }
 
-// begun is a workflow that is to be started.
-type begun struct {
+// beginning is what a workflow is started with, whoever starts it.
+type beginning struct {
 	workflow string
 	input    any
 	common   spec.Common
 	target   string
-	summary  string
+	verb     string // before its summary
 }
 
-// migrate starts a run of a single migration.
+// beginningOf is what a migration, or a pipeline, is started with.
+func beginningOf(s *spec.Spec) (beginning, error) {
+	place := placeOf(s)
+	raw, err := json.Marshal(s)
+	b := beginning{workflow: task.MigrationWorkflow, input: workflows.MigrationInput{Spec: raw, Ledger: place, Target: place}, common: s.Common, target: place}
+	if s.Pipeline != nil {
+		b.workflow, b.input = task.PipelineWorkflow, workflows.PipelineInput{Spec: raw, Ledger: place, Target: place}
+	}
+	return b, err
+}
+
+// migrate starts another run of a single migration.
 func (d *Desk) migrate(ctx context.Context, id, queue string, in workflows.MigrationInput, details string) (Started, error) {
 	s, err := in.Common()
 	if err != nil {
 		return Started{}, err
 	}
-	verb := ""
+	b := beginning{workflow: task.MigrationWorkflow, input: in, common: s, target: in.Target}
 	switch {
 	case in.Rollback:
-		verb = "roll back "
+		b.verb = "roll back "
 	case in.Resume:
-		verb = "continue "
+		b.verb = "continue "
 	}
-	return d.execute(ctx, id, queue, begun{task.MigrationWorkflow, in, s, in.Target, summary(s, verb)}, details)
+	return d.execute(ctx, id, queue, b, details)
 }
 
 // idFor is a new id, or the one that was asked for, unless it is one that
@@ -91,12 +96,8 @@ func (d *Desk) idFor(ctx context.Context, order Order) (string, error) {
 	if err := task.CheckID(order.ID); err != nil {
 		return "", err
 	}
-	if order.Spec.Pipeline != nil {
-		for _, step := range order.Spec.Pipeline.Flat() {
-			if err := task.CheckID(task.StepID(order.ID, step.Name)); err != nil {
-				return "", fmt.Errorf("%w: the ids of a pipeline's steps are its own, a dot, and the step's name; choose a shorter --id", err)
-			}
-		}
+	if err := checkStepIDs(order.Spec, order.ID); err != nil {
+		return "", err
 	}
 	answer, err := d.glance(ctx, order.ID)
 	var missing *NotFoundError
@@ -109,6 +110,19 @@ func (d *Desk) idFor(ctx context.Context, order Order) (string, error) {
 		return "", &ExistsError{ID: order.ID, State: answer.Status.State}
 	}
 	return order.ID, nil
+}
+
+// checkStepIDs reports why an id cannot be a pipeline's: those of its steps begin with it.
+func checkStepIDs(s *spec.Spec, id string) error {
+	if s.Pipeline == nil {
+		return nil
+	}
+	for _, step := range s.Pipeline.Flat() {
+		if err := task.CheckID(task.StepID(id, step.Name)); err != nil {
+			return fmt.Errorf("%w: the ids of a pipeline's steps are its own, a dot, and the step's name; choose a shorter id", err)
+		}
+	}
+	return nil
 }
 
 // placeOf is the connection that a migration writes to: its ledger is there.
@@ -130,15 +144,28 @@ func placeOf(s *spec.Spec) string {
 	return ""
 }
 
-func (d *Desk) execute(ctx context.Context, id, queue string, b begun, details string) (Started, error) {
+func (d *Desk) execute(ctx context.Context, id, queue string, b beginning, details string) (Started, error) {
+	run, err := d.cluster.ExecuteWorkflow(ctx, b.options(id, queue, details), b.workflow, b.input)
+	var exists *serviceerror.WorkflowExecutionAlreadyStarted
+	if errors.As(err, &exists) {
+		return Started{}, d.taken(ctx, id)
+	}
+	if err != nil {
+		return Started{}, d.notSetUp(err)
+	}
+	return Started{ID: id, RunID: run.GetRunID(), URL: d.cluster.Link(id, run.GetRunID())}, nil
+}
+
+// options are those of a run, whoever starts it.
+func (b beginning) options(id, queue, details string) client.StartWorkflowOptions {
 	s := b.common
-	run, err := d.cluster.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+	return client.StartWorkflowOptions{
 		ID:                                       id,
 		TaskQueue:                                queue,
 		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
 		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		StaticSummary:                            b.summary,
+		StaticSummary:                            summary(s, b.verb),
 		StaticDetails:                            details,
 		Memo:                                     map[string]any{nameMemo: s.Name},
 		TypedSearchAttributes: temporal.NewSearchAttributes(
@@ -149,15 +176,7 @@ func (d *Desk) execute(ctx context.Context, id, queue string, b begun, details s
 			temporal.NewSearchAttributeKeyBool(task.AttentionAttribute).ValueSet(false),
 		),
 		Priority: temporal.Priority{PriorityKey: s.Priority},
-	}, b.workflow, b.input)
-	var exists *serviceerror.WorkflowExecutionAlreadyStarted
-	if errors.As(err, &exists) {
-		return Started{}, d.taken(ctx, id)
 	}
-	if err != nil {
-		return Started{}, d.notSetUp(err)
-	}
-	return Started{ID: id, RunID: run.GetRunID(), URL: d.cluster.Link(id, run.GetRunID())}, nil
 }
 
 // taken says what is there already under an id.

@@ -54,27 +54,6 @@ func (s *Server) showsStages(ctx context.Context) (bool, error) {
 	return on > 0, err
 }
 
-// IndexProgress tells how far the build of a session has come.
-func (s *Server) IndexProgress(ctx context.Context, session string, _ *engine.IndexWork) (engine.IndexProgress, error) {
-	flavor, _, err := s.learn(ctx)
-	if err != nil {
-		return engine.IndexProgress{Done: -1}, err
-	}
-	id, _, _ := strings.Cut(session, "@")
-	query := `SELECT e.EVENT_NAME, COALESCE(e.WORK_COMPLETED / NULLIF(e.WORK_ESTIMATED, 0), -1) FROM performance_schema.events_stages_current e
-		JOIN performance_schema.threads t ON t.THREAD_ID = e.THREAD_ID WHERE t.PROCESSLIST_ID = ? AND e.EVENT_NAME LIKE 'stage/innodb/alter table%'`
-	if flavor == mariadbFlavor {
-		query = "SELECT COALESCE(STATE, ''), CASE WHEN MAX_STAGE > 0 THEN (STAGE - 1 + PROGRESS / 100) / MAX_STAGE ELSE -1 END FROM information_schema.PROCESSLIST WHERE ID = ?"
-	}
-	p := engine.IndexProgress{Done: -1}
-	err = collect(ctx, s.db, func(rows *sql.Rows) error { return rows.Scan(&p.Phase, &p.Done) }, query, id)
-	if isDenied(err) || number(err) == noSuchTable {
-		return engine.IndexProgress{Done: -1}, nil
-	}
-	p.Phase, p.Done = strings.TrimPrefix(p.Phase, "stage/innodb/"), min(1, p.Done)
-	return p, err
-}
-
 // mostDuplicates is how many values are named.
 const mostDuplicates = 5
 

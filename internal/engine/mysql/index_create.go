@@ -121,8 +121,8 @@ func (p *indexPlan) remark(ctx context.Context) error {
 		return err
 	}
 	if !shows {
-		p.note("the server does not show how far a build has come: SET GLOBAL and SELECT rights on performance_schema let it, by " +
-			"UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = 'events_stages_current'")
+		p.note("the server does not show how far a build has come: let it, by UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = 'events_stages_current'" +
+			", and GRANT SELECT ON performance_schema.* to this user")
 	}
 	unseen, err := p.server.Uncertain(ctx, p.out.Works[0].Table)
 	if err == nil && unseen != "" {

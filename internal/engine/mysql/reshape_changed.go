@@ -11,8 +11,8 @@ import (
 )
 
 // asPlanned refuses a change of names when somebody has changed the table since
-// the copy was planned, in a way that the copy does not have: an index, a
-// default, a trigger, a foreign key, whichever way that points.
+// the copy was planned, in a way that the copy does not have (an index, a
+// default, a trigger, a foreign key, whichever way that points), or the server.
 func (s *Server) asPlanned(ctx context.Context, swap *engine.Swap) error {
 	now, err := s.Table(ctx, swap.Table.Name)
 	if err != nil {
@@ -27,6 +27,9 @@ func (s *Server) asPlanned(ctx context.Context, swap *engine.Swap) error {
 		return err
 	}
 	if err := p.referred(ctx); err != nil {
+		return err
+	}
+	if err := p.foremost(ctx); err != nil {
 		return err
 	}
 	added, gone, err := changesSince(was, now)

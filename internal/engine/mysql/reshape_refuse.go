@@ -21,7 +21,7 @@ func (p *reshapePlan) refuse(ctx context.Context) error {
 	if err := p.server.Transactional(ctx, t.Name); err != nil {
 		return err
 	}
-	for _, check := range []func(context.Context) error{p.kindOf, p.triggered, p.referred, p.named} {
+	for _, check := range []func(context.Context) error{p.kindOf, p.triggered, p.referred, p.named, p.foremost} {
 		if err := check(ctx); err != nil {
 			return err
 		}
@@ -92,6 +92,24 @@ func (p *reshapePlan) referred(ctx context.Context) error {
 		if begins(a, "ADD", "FOREIGN") || begins(a, "ADD", "CONSTRAINT") && has(a, "FOREIGN") {
 			return p.fault("alter: %s: foreign keys cannot be part of an online copy: add it afterwards, by itself", p.text(a))
 		}
+	}
+	return nil
+}
+
+// fewestFirst is how many strong locks of a table in a row the server has to give
+// before statements that wait may pass: the cut-over needs two of them, and others
+// may have had some.
+const fewestFirst = 100
+
+// foremost refuses a server on which statements that wait may pass before a
+// RENAME that waits as well: they would write to the old table.
+func (p *reshapePlan) foremost(ctx context.Context) error {
+	var most uint64
+	if err := p.server.db.QueryRowContext(ctx, "SELECT @@GLOBAL.max_write_lock_count").Scan(&most); err != nil {
+		return fmt.Errorf("ask who comes first to a lock of %s: %w", p.table.Name, err)
+	}
+	if most < fewestFirst {
+		return p.fault("the server may let statements that wait write to the old table before the names change (max_write_lock_count is %d): SET GLOBAL max_write_lock_count = DEFAULT", most)
 	}
 	return nil
 }

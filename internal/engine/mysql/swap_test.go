@@ -175,6 +175,21 @@ func TestWhatWasHungOnTheTableMeanwhileIsNotLeftWithTheOldOne(t *testing.T) {
 	})
 }
 
+func TestAServerThatLetsWritesPassBeforeTheRenameIsRefused(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *testServer) {
+		s.accounts(t, 10)
+		r := s.copied(t, "accounts", "MODIFY n bigint NOT NULL", nil)
+		s.exec(t, "SET GLOBAL max_write_lock_count = 1")
+		defer s.exec(t, "SET GLOBAL max_write_lock_count = DEFAULT")
+		err := s.swap(t, &engine.Swap{Reshaping: r})
+		require.ErrorContains(t, err, "max_write_lock_count is 1")
+		s.exec(t, "CREATE TABLE others (id int PRIMARY KEY, n int)")
+		_, err = s.reshape(t, "others", "MODIFY n bigint", nil)
+		require.ErrorContains(t, err, "SET GLOBAL max_write_lock_count")
+		require.Equal(t, task.Config, fault.Of(err).Class)
+	})
+}
+
 func TestLocksOfAStatementThatIsGivenUpAreLetGoAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *testServer) {
 		s.accounts(t, 10)

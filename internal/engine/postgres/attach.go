@@ -67,6 +67,7 @@ type oldSequence struct {
 	max          int64
 	grants       []string
 	comment      *string
+	options      string
 }
 
 // oldStatistics are extended statistics.
@@ -273,10 +274,11 @@ func (r *attachReader) indexes(ctx context.Context) error {
 func (r *attachReader) sequences(ctx context.Context) error {
 	var q oldSequence
 	return r.each(ctx, `SELECT q.relname, a.attname, d.deptype = 'i', s.seqmax, ARRAY(SELECT format('GRANT %s ON SEQUENCE '||E'\x01'||' TO %s', x.privilege_type, CASE WHEN x.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(x.grantee)) END
-				|| CASE WHEN x.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) FROM aclexplode(q.relacl) x WHERE x.grantee <> q.relowner), obj_description(q.oid, 'pg_class')
+				|| CASE WHEN x.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) FROM aclexplode(q.relacl) x WHERE x.grantee <> q.relowner), obj_description(q.oid, 'pg_class'),
+			format('by %s from %s to %s, start %s, cache %s, cycle %s', s.seqincrement, s.seqmin, s.seqmax, s.seqstart, s.seqcache, s.seqcycle)
 		FROM pg_depend d JOIN pg_class q ON q.oid = d.objid AND q.relkind = 'S' JOIN pg_sequence s ON s.seqrelid = q.oid JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
 		WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = $1 AND d.deptype IN ('a', 'i') ORDER BY a.attnum, q.relname`,
-		[]any{&q.name, &q.column, &q.identity, &q.max, &q.grants, &q.comment}, func() error {
+		[]any{&q.name, &q.column, &q.identity, &q.max, &q.grants, &q.comment, &q.options}, func() error {
 			r.into.sequences = append(r.into.sequences, q)
 			q.grants = nil
 			return nil

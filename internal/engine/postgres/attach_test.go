@@ -55,7 +55,7 @@ func laden(t testing.TB) (s *Server, reader string) {
 		"CREATE PUBLICATION whole FOR TABLE orders WITH (publish = 'insert')",
 		"COMMENT ON TABLE orders IS 'of the ''shop'''", "COMMENT ON COLUMN orders.price IS 'net'", "COMMENT ON INDEX orders_region IS 'for reports'", "COMMENT ON CONSTRAINT positive ON orders IS 'there is no customer 0'",
 		"COMMENT ON CONSTRAINT orders_key ON orders IS 'key'", "COMMENT ON CONSTRAINT itself ON orders IS 'tree'", "COMMENT ON CONSTRAINT lines_order ON lines IS 'of'",
-		"COMMENT ON TRIGGER stamp ON orders IS 'stamps'", "COMMENT ON POLICY mine ON orders IS 'rows'", "COMMENT ON STATISTICS orders_stat IS 'both'", "COMMENT ON CONSTRAINT cheap ON orders IS 'some are dear'",
+		"COMMENT ON TRIGGER stamp ON orders IS 'stamps'", "COMMENT ON POLICY mine ON orders IS 'rows'", "COMMENT ON STATISTICS orders_stat IS 'both'", "COMMENT ON SEQUENCE orders_id_seq IS 'numbers'", "COMMENT ON SEQUENCE orders_serial_seq IS 'more'", "GRANT UPDATE ON SEQUENCE orders_id_seq TO "+reader+" WITH GRANT OPTION", "COMMENT ON CONSTRAINT cheap ON orders IS 'some are dear'",
 		"INSERT INTO customers SELECT i, 'c' || i FROM generate_series(1, 20) i", "INSERT INTO regions VALUES (1, 'eu'), (2, 'us')",
 		`INSERT INTO orders (customer, parent, region, "The Note", price, during, tags) SELECT i % 20 + 1, NULL, CASE WHEN i % 3 = 0 THEN 'eu' END, 'n' || i, i, int4range(i, i + 1), ARRAY['a', 'b'] FROM generate_series(1, 500) i`,
 		"UPDATE orders SET parent = 100 WHERE id > 4000",

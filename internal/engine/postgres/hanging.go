@@ -35,7 +35,7 @@ func (a *attachments) lines(table engine.Name) engine.Shape {
 		}
 	}
 	for _, q := range a.sequences {
-		list = append(list, fmt.Sprintf("sequence %s of column %s: identity %t, %q%s", q.name, q.column, q.identity, q.grants, comment(q.comment)))
+		list = append(list, fmt.Sprintf("sequence %s of column %s: identity %t, %s, %q%s", q.name, q.column, q.identity, q.options, q.grants, comment(q.comment)))
 	}
 	for _, x := range a.statistics {
 		list = append(list, fmt.Sprintf("statistics %s: %s, target %d%s", x.name, x.create(x.name, tableMark), x.target, comment(x.comment)))

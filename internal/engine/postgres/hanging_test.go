@@ -71,10 +71,11 @@ func TestWhatTheNewTableWouldHaveToBeMadeAnewForIsRefusedByName(t *testing.T) {
 		"ALTER TABLE orders ADD CONSTRAINT late CHECK (price < 999)":            "late",
 		"CREATE MATERIALIZED VIEW public.late AS SELECT sum(price) FROM orders": "materialized view public.late",
 		"CREATE VIEW public.late AS SELECT customer FROM orders":                "view public.late",
+		"ALTER SEQUENCE orders_no_seq MAXVALUE 999 CYCLE":                       "sequence orders_no_seq",
 		"CREATE RULE late AS ON DELETE TO orders DO INSTEAD NOTHING":            "rule late",
 	} {
 		t.Run(statement, func(t *testing.T) {
-			s := opened(t, "CREATE TABLE orders (id int PRIMARY KEY, customer int, price int)")
+			s := opened(t, "CREATE TABLE orders (id int PRIMARY KEY, customer int, price int, no int GENERATED ALWAYS AS IDENTITY)")
 			r := reshaped(t, s, "public.orders", "ALTER customer TYPE bigint", nil)
 			public(t, s, statement)
 			_, err := s.Freshen(t.Context(), &engine.Reshape{Table: r.Table, Alter: "ALTER customer TYPE bigint", KeepOld: true}, r)

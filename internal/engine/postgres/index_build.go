@@ -39,67 +39,6 @@ func (s *Server) BuildSettings(ctx context.Context, limits engine.BuildLimits) (
 	return settings, fmt.Sprintf("with up to %d workers besides and %s of memory", workers, humanize.IBytes(uint64(memory)<<10)), nil
 }
 
-// stretch is a phase of a build: the part of the whole time that it takes, about,
-// and how its counters are read.
-type stretch struct {
-	phase string // how the server's words for it begin
-	part  float64
-	by    string // blocks or tuples; empty for none
-}
-
-// stretches are the phases of an index that is built beside the writers, in
-// their order; measured on tables of some million rows.
-var stretches = []stretch{
-	{"waiting for writers before build", 0, ""},
-	{"building index: scanning table", 0.42, "blocks"},
-	{"building index: sorting", 0.05, ""},
-	{"building index: loading tuples", 0.20, "tuples"},
-	{"building index", 0.01, "blocks"},
-	{"waiting for writers before validation", 0, ""},
-	{"index validation: scanning index", 0.05, "blocks"},
-	{"index validation: sorting", 0.05, ""},
-	{"index validation: scanning table", 0.22, "blocks"},
-	{"waiting for old snapshots", 0, ""},
-	{"waiting for readers before marking dead", 0, ""},
-	{"waiting for readers before dropping", 0, ""},
-}
-
-// IndexProgress tells how far the build of a session has come.
-func (s *Server) IndexProgress(ctx context.Context, session string, _ *engine.IndexWork) (engine.IndexProgress, error) {
-	pid, _, _ := strings.Cut(session, "@")
-	p := engine.IndexProgress{Done: -1}
-	var blocks, blocksTotal, tuples, tuplesTotal, lockers, lockersDone int64
-	err := s.on.QueryRow(ctx, `SELECT coalesce(phase, ''), coalesce(blocks_done, 0), coalesce(blocks_total, 0), coalesce(tuples_done, 0), coalesce(tuples_total, 0),
-			coalesce(lockers_total, 0), coalesce(lockers_done, 0) FROM pg_stat_progress_create_index WHERE pid = $1::text::int`, pid).
-		Scan(&p.Phase, &blocks, &blocksTotal, &tuples, &tuplesTotal, &lockers, &lockersDone)
-	if noRows(err) {
-		return engine.IndexProgress{Done: -1}, nil
-	}
-	if err != nil {
-		return p, err
-	}
-	before := 0.0
-	for _, st := range stretches {
-		if !strings.HasPrefix(p.Phase, st.phase) {
-			before += st.part
-			continue
-		}
-		within := 0.0
-		switch {
-		case st.by == "blocks" && blocksTotal > 0:
-			within = float64(blocks) / float64(blocksTotal)
-		case st.by == "tuples" && tuplesTotal > 0:
-			within = float64(tuples) / float64(tuplesTotal)
-		}
-		p.Done = before + st.part*min(1, within)
-		break
-	}
-	if lockers > lockersDone && strings.HasPrefix(p.Phase, "waiting") {
-		p.Waits = fmt.Sprintf("%d of %d transactions to end (%s)", lockers-lockersDone, lockers, strings.TrimPrefix(p.Phase, "waiting for "))
-	}
-	return p, nil
-}
-
 // mostDuplicates is how many values are named.
 const mostDuplicates = 5
 

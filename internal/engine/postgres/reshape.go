@@ -44,14 +44,20 @@ func (p *reshapePlan) do(ctx context.Context) error {
 	if err := p.rights(ctx); err != nil {
 		return err
 	}
-	var err error
-	if p.hangs, err = p.server.attached(ctx, p.table.Name); err != nil {
+	hangs, err := p.server.attached(ctx, p.table.Name)
+	if err != nil {
 		return err
 	}
+	p.hangs = hangs
 	p.out.Hanging = p.hangs.lines(p.table.Name)
 	if err := p.refuseAttached(); err != nil {
 		return err
 	}
+	warnings, err := p.server.CheckCapture(ctx, p.out.Capture)
+	if err != nil {
+		return err
+	}
+	p.out.Notes = append(p.out.Notes, warnings...)
 	if err := p.server.withClone(ctx, p.table, func(c *clone) error { return p.try(ctx, c) }); err != nil {
 		return err
 	}

@@ -243,6 +243,7 @@ func TestATableWithoutAPrimaryKeyIsCopiedWhereAllTablesArePublished(t *testing.T
 	s := opened(t, "CREATE TABLE things (id int NOT NULL, n int)", "CREATE UNIQUE INDEX things_id ON things (id)", "ALTER TABLE things REPLICA IDENTITY USING INDEX things_id",
 		"CREATE PUBLICATION everything FOR ALL TABLES", "INSERT INTO things SELECT i, i FROM generate_series(1, 10) i")
 	r := reshaped(t, s, "public.things", "ALTER n TYPE bigint", nil)
+	require.Contains(t, strings.Join(r.Notes, "; "), "its subscribers get the changelog "+r.Capture.Log.String())
 	public(t, s, "UPDATE things SET n = 7 WHERE id = 3")
 	require.NoError(t, drainAll(t.Context(), s, s, r.Capture, r.Forward))
 	require.NoError(t, swap(t, s, &engine.Swap{Reshaping: r}))

@@ -29,6 +29,9 @@ const (
 	// gentle is how much longer than the quickest the commit of a chunk may take
 	// when the spec does not say: the application's commits wait behind it.
 	gentle = 1500 * time.Microsecond
+	// gentleRows is how many rows a chunk has at the most then: a bigger one is
+	// hardly any faster, and what it does at its end is felt.
+	gentleRows = 10_000
 	// tolerantChunks is for how many chunks after a clash others are expected.
 	tolerantChunks = 10
 )
@@ -86,7 +89,11 @@ func (s *shadow) sizer() *shard.Sizer {
 	if last, found := s.d.sizes.Load(s.run.Ref.ID); found {
 		start = last.(int64)
 	}
-	limits := shard.Limits{Target: chunks.Time.Std(), MaxBytes: chunkBytes, Start: min(start, chunks.Rows), Min: min(fewestRows, chunks.Rows), Max: chunks.Rows}
+	most := chunks.Rows
+	if s.isGentle() {
+		most = min(most, gentleRows)
+	}
+	limits := shard.Limits{Target: chunks.Time.Std(), MaxBytes: chunkBytes, Start: min(start, most), Min: min(fewestRows, most), Max: most}
 	return shard.NewSizer(limits.For(s.it.Table.Rows, s.it.Table.Bytes))
 }
 
@@ -100,11 +107,16 @@ func width(t *engine.Table) int64 {
 
 // committed lets the time of a commit decide how big the next chunks are.
 func (s *shadow) committed(sizer *shard.Sizer, rows int64, took time.Duration) {
-	if limit := s.run.Throttle.CommitLimit(); limit > 0 || s.run.Spec.Throttle.None {
-		sizer.Commit(rows, took, limit)
+	if s.isGentle() {
+		sizer.CommitGently(rows, took, gentle)
 		return
 	}
-	sizer.CommitGently(rows, took, gentle)
+	sizer.Commit(rows, took, s.run.Throttle.CommitLimit())
+}
+
+// isGentle reports whether nobody has said how long a commit may take.
+func (s *shadow) isGentle() bool {
+	return s.run.Throttle.CommitLimit() == 0 && !s.run.Spec.Throttle.None
 }
 
 // copyWork is one attempt at copying a shard.

@@ -27,6 +27,10 @@ const (
 	busyLeftOut = 10_000
 	// mostDrained is how often.
 	mostDrained = 30
+	// rereads is how often a part with rows that differ is compared again before
+	// they count: on PostgreSQL a table that has just been emptied (TRUNCATE) is
+	// empty also to a snapshot from before that.
+	rereads = 3
 )
 
 // compared is what a verify shard has found, kept as its digest.
@@ -115,6 +119,7 @@ func (s *shadow) verifyShard(ctx context.Context, in task.ShardInput) (task.Shar
 }
 
 func (s *shadow) compareShard(ctx context.Context, session engine.Session, within engine.Range) (compared, error) {
+	differed := 0
 	for try := 0; ; try++ {
 		if err := s.run.Throttle.Wait(ctx, 0, 0); err != nil {
 			return compared{}, err
@@ -126,7 +131,10 @@ func (s *shadow) compareShard(ctx context.Context, session engine.Session, withi
 		if try >= busySweeps {
 			most = busyLeftOut
 		}
-		found, compared, err := s.compareNow(ctx, session, within, most)
+		found, compared, err := s.compareNow(ctx, session, within, most, differed >= rereads)
+		if !found.Same() {
+			differed++
+		}
 		switch {
 		case err != nil || compared:
 			return found, err
@@ -150,8 +158,9 @@ func (t *turn) soon() {
 }
 
 // compareNow compares a range as it is now; not, when more than so many of its
-// rows are just being changed.
-func (s *shadow) compareNow(ctx context.Context, session engine.Session, within engine.Range, most int64) (found compared, done bool, err error) {
+// rows are just being changed. Rows that differ are only believed, and listed,
+// when it is final.
+func (s *shadow) compareNow(ctx context.Context, session engine.Session, within engine.Range, most int64, final bool) (found compared, done bool, err error) {
 	tx, err := session.Begin(ctx)
 	if err != nil {
 		return found, false, err
@@ -171,8 +180,8 @@ func (s *shadow) compareNow(ctx context.Context, session engine.Session, within 
 		return found, false, err
 	}
 	found.LeftOut = len(but)
-	if found.Same() {
-		return found, true, nil
+	if found.Same() || !final {
+		return found, found.Same(), nil
 	}
 	rows, err := s.db.Disagreements(ctx, tx, s.r, part, but, s.run.Spec.Verify.Report)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // lookEvery is how often it is looked how far a build has come.
-const lookEvery = time.Second
+const lookEvery = 500 * time.Millisecond
 
 // givenUp is the cause of a build's end that the throttle wanted.
 type givenUp struct {
@@ -54,8 +54,9 @@ func (w *work) watch(ctx context.Context, step *engine.IndexStep, end context.Ca
 	defer ticker.Stop()
 	began := time.Now()
 	var critical time.Time
+	course := &course{since: began}
 	for {
-		w.tell(ctx, began)
+		w.tell(ctx, began, course)
 		hook.At("watched build")
 		if step.Builds {
 			if given := w.critical(&critical); given != nil {
@@ -117,8 +118,8 @@ func (w *work) giveUp(ctx context.Context, given *givenUp, clean error) error {
 
 // tell reports how far a build has come. It is for show: what cannot be found out
 // is asked again.
-func (w *work) tell(ctx context.Context, began time.Time) {
-	p, err := w.db.IndexProgress(ctx, w.session.ID(), &w.it.IndexWork)
+func (w *work) tell(ctx context.Context, began time.Time, c *course) {
+	p, err := w.db.IndexProgress(ctx, w.session.ID(), c.workers)
 	if err != nil {
 		w.run.Touch()
 		return
@@ -132,9 +133,8 @@ func (w *work) tell(ctx context.Context, began time.Time) {
 	if p.Phase != "" {
 		h.Checkpoint = p.Phase
 	}
-	if p.Done >= 0 {
-		done := max(p.Done*100, w.told.Percent)
-		h.Percent, h.RowsTotal, h.Rows = done, w.it.Rows, int64(done/100*float64(w.it.Rows))
+	if done := c.told(time.Now(), p); done >= 0 {
+		h.Percent, h.RowsTotal, h.Rows = 100*done, w.it.Rows, int64(done*float64(w.it.Rows))
 		if seconds := time.Since(began).Seconds(); seconds > 0 {
 			h.RowsPerSecond = float64(h.Rows) / seconds
 		}
