@@ -83,6 +83,8 @@ type rig struct {
 	shards  int
 	gate    chan struct{} // closed: shards get through
 	keepFor time.Duration
+	// lastWord is how long a ledger takes to note an end.
+	lastWord time.Duration
 
 	mu     sync.Mutex
 	broken map[int]string // shards that fail, and why
@@ -228,6 +230,9 @@ func (r *rig) tend(context.Context, task.PhaseInput) (task.TendResult, error) {
 }
 
 func (r *rig) record(_ context.Context, in task.RecordInput) error {
+	if in.State.Final() {
+		time.Sleep(r.lastWord)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last = in.State

@@ -49,6 +49,18 @@ func TestPauseTakesEffectAndASecondOneIsRefused(t *testing.T) {
 	require.Contains(t, over.notes, "cannot pause: it has ended (SUCCESS)")
 }
 
+func TestOneThatIsOverButForItsLastStepsRefusesAsOneThatHasEnded(t *testing.T) {
+	r := newRig(t)
+	r.lastWord = time.Second
+	for _, verb := range []string{"pause", "resume", "cutover", "cleanup", "retry"} {
+		id := strings.TrimSpace(r.must("run", specFile(t)).out)
+		r.must("wait", id)
+		late := r.call(verb, id)
+		require.Equal(t, exitOther, late.code)
+		require.Contains(t, late.notes, "cannot "+verb+": it has ended (SUCCESS)")
+	}
+}
+
 func TestAManualCutoverWaitsForItsVerb(t *testing.T) {
 	r := newRig(t)
 	id := strings.TrimSpace(r.must("copy", "--source", "legacy", "--target", "warehouse", "--cutover", "manual").out)

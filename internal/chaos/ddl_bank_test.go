@@ -26,6 +26,8 @@ const (
 	// busily is the pause between two transactions of a teller that keep one who
 	// drains busy on a machine of two cores: some thousand rows a second.
 	busily = 4 * time.Millisecond
+	// lively is one that a slow machine keeps up with, too.
+	lively = 25 * time.Millisecond
 	// gently is the pause between two transactions of a teller where the machine
 	// is needed for other things as well.
 	gently = 150 * time.Millisecond

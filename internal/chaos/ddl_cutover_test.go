@@ -32,7 +32,11 @@ const longestStall = 3 * time.Second
 // TestCutoversUnderBusyWritersLoseNothing does not run besides others: the
 // writers take the whole machine, and what they wait is measured.
 func TestCutoversUnderBusyWritersLoseNothing(t *testing.T) {
-	onEveryBank(t, bankSize(), busily, func(b *bank) {
+	pace := lively
+	if *rounds > 1 {
+		pace = busily
+	}
+	onEveryBank(t, bankSize(), pace, func(b *bank) {
 		count := cutovers(1)
 		before := b.things()
 		b.worker()

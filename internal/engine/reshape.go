@@ -139,3 +139,10 @@ type Swap struct {
 	// up. On PostgreSQL it is in the transaction of the swap.
 	Certain func(ctx context.Context, q Querier) error
 }
+
+// CopyTerms are what a server allows to be copied without its other writers
+// waiting for it.
+type CopyTerms struct {
+	Streams int      // of rows at once; 0 when their number is no matter
+	Notes   []string // what the server would need for more, in words
+}

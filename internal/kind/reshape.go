@@ -23,10 +23,9 @@ type Reshaper interface {
 	DropBeside(ctx context.Context, r *engine.Reshaping, name engine.Name) error
 	// BuildShadow builds an index or key, unless it is there.
 	BuildShadow(ctx context.Context, r *engine.Reshaping, b engine.Build) error
-	// CopyStreams is how many streams of rows may be written at once without the
-	// commits of others waiting for it; 0 when it is no matter. why says what the
-	// server would need for more.
-	CopyStreams(ctx context.Context) (streams int, why string, err error)
+	// CopyTerms are what a copy of the table should keep to, so that the commits of
+	// others do not wait for it.
+	CopyTerms(ctx context.Context, t *engine.Table) (engine.CopyTerms, error)
 	// FreshenShadow makes the server look at the shadow's rows, for its plans.
 	FreshenShadow(ctx context.Context, r *engine.Reshaping) error
 

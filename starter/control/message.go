@@ -31,7 +31,7 @@ func (d *Desk) Signal(ctx context.Context, id, signal string, request task.Reque
 	case !answer.Open:
 		return &RefusedError{ID: id, Verb: signal, Reason: ended(st)}
 	case answer.Remark == "" && !slices.Contains(st.Can, signal):
-		return &RefusedError{ID: id, Verb: signal, Reason: standing(st)}
+		return d.settled(ctx, st, &RefusedError{ID: id, Verb: signal, Reason: standing(st)})
 	}
 	err = d.cluster.SignalWorkflow(ctx, id, "", signal, request)
 	return d.refusal(id, signal, err)
@@ -66,7 +66,26 @@ func (d *Desk) Update(ctx context.Context, id, update string, argument any) erro
 	if limited.Err() != nil && ctx.Err() == nil {
 		return fmt.Errorf("no worker on task queue %q has answered within %s; it may still take effect: godwit status %s", answer.Queue, updateLimit, id)
 	}
-	return d.refusal(id, update, err)
+	err = d.refusal(id, update, err)
+	var refused *RefusedError
+	if errors.As(err, &refused) {
+		if now, failed := d.Status(ctx, id); failed == nil {
+			return d.settled(ctx, now.Status, refused)
+		}
+	}
+	return err
+}
+
+// settled is how a message is refused by a migration that is over but for the
+// last steps of its workflow: as by one that has ended, once it has.
+func (d *Desk) settled(ctx context.Context, st task.Status, refused *RefusedError) error {
+	if !st.State.Final() || len(st.Can) > 0 {
+		return refused
+	}
+	if _, err := d.closing(ctx, refused.ID, refused); err != nil {
+		return err
+	}
+	return &RefusedError{ID: refused.ID, Verb: refused.Verb, Reason: ended(st), ended: true}
 }
 
 // closedMeanwhile is how the server calls the failure of an update whose workflow

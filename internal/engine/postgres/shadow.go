@@ -78,8 +78,10 @@ func (s *Server) DropBeside(ctx context.Context, r *engine.Reshaping, name engin
 	return s.patient().EnsureDropped(ctx, name)
 }
 
-// CopyStreams is as many as may be: commits wait for nothing that others write.
-func (s *Server) CopyStreams(context.Context) (streams int, why string, err error) { return 0, "", nil }
+// CopyTerms are none: commits wait for nothing that others write.
+func (s *Server) CopyTerms(context.Context, *engine.Table) (engine.CopyTerms, error) {
+	return engine.CopyTerms{}, nil
+}
 
 // FreshenShadow makes the server look at the shadow's rows, and note which pages
 // all can see, so that indexes alone answer from the first moment on.

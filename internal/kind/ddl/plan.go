@@ -110,13 +110,11 @@ func (d *DDL) Plan(ctx context.Context, run *kind.Run) (*task.Plan, error) {
 		notes = append(notes, "after: "+line)
 	}
 	if p.item.Reshaping != nil && !run.Spec.Throttle.None {
-		_, why, err := db.CopyStreams(ctx)
+		terms, err := db.CopyTerms(ctx, t)
 		if err != nil {
 			return nil, err
 		}
-		if why != "" {
-			notes = append(notes, why)
-		}
+		notes = append(notes, terms.Notes...)
 	}
 	table := task.TablePlan{Source: t.Name.String(), Target: t.Name.String(), Rows: t.Rows, Bytes: t.Bytes, Key: t.Key, Shards: p.item.shards(run.Spec), Notes: notes}
 	out := &task.Plan{Kind: task.DDL, Name: run.Spec.Name, Target: fmt.Sprintf("%s (%s %s)", db.Conn, p.identity.Flavor, p.identity.Version),

@@ -36,7 +36,8 @@ func (s *shadow) prepare(ctx context.Context) (task.Work, error) {
 	if err != nil || s.run.Spec.Throttle.None {
 		return work, err
 	}
-	work.Streams, _, err = s.db.CopyStreams(ctx)
+	terms, err := s.db.CopyTerms(ctx, s.it.Table)
+	work.Streams = terms.Streams
 	return work, err
 }
 
