@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"godwit/internal/engine"
+	"godwit/internal/hook"
 	"godwit/internal/kind"
 	"godwit/internal/ledger"
 	"godwit/internal/task"
@@ -44,7 +45,11 @@ func (a *Activities) openPipeline(ctx context.Context, in task.OpenPipelineInput
 func (a *Activities) RecordSteps(ctx context.Context, in task.RecordStepsInput) error {
 	p := newPulse(ctx, in.Phase, 0)
 	defer p.end()
-	return p.reported(a.recordSteps(p.ctx, in))
+	err := a.recordSteps(p.ctx, in)
+	if err == nil {
+		hook.At("step recorded")
+	}
+	return p.reported(err)
 }
 
 func (a *Activities) recordSteps(ctx context.Context, in task.RecordStepsInput) error {

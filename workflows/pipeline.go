@@ -89,10 +89,12 @@ func (p *pipeline) perform(s *pipelineStep) error {
 	if s.Group == nil {
 		return p.runStep(s)
 	}
-	group := p.st.step(s.Name)
-	pass, err := p.gate(s, group)
-	if err != nil {
-		return err
+	group, pass := p.st.step(s.Name), false
+	if group.State != task.Skipped { // beforehand
+		var err error
+		if pass, err = p.gate(s, group); err != nil {
+			return err
+		}
 	}
 	if !pass { // it has been skipped
 		for i := range s.Group {
@@ -158,7 +160,16 @@ func (p *pipeline) keep() error {
 		p.st.State, p.st.Error = task.Success, nil
 		p.record("success", "", nil)
 	}
-	p.await(func() bool { return p.st.Ending != nil || !p.st.keeping() || p.mustContinue() })
+	over := func() bool { return p.st.Ending != nil || !p.st.keeping() || p.mustContinue() }
+	for !over() {
+		now := workflow.Now(p.life)
+		timer, stop := startTimer(p.life, p.st.keptLast(now).Sub(now)+keepGrace, "until no step keeps anything")
+		p.await(func() bool { return over() || timer.IsReady() })
+		stop()
+		if !over() { // one that was ended from outside has said nothing
+			p.cleanup(task.StepRequest{Request: task.Request{Reason: "its time is over"}})
+		}
+	}
 	switch {
 	case p.st.Ending != nil:
 		return errEnding
@@ -223,6 +234,10 @@ func (p *pipeline) settle() {
 		}
 	}
 }
+
+// keepGrace is how long after its time a step's migration may be open before it is
+// looked whether it is there at all.
+const keepGrace = time.Hour
 
 // stepGrace is how long a step's migration may take to end that was asked to.
 const stepGrace = time.Minute

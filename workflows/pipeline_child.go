@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"errors"
 	"fmt"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -29,12 +30,15 @@ func (p *pipeline) try(s *pipelineStep, st *stepState) *task.Failure {
 // migrate runs the step's migration until it has succeeded or ended. One that has
 // failed before is continued: only what is missing is done.
 func (p *pipeline) migrate(s *pipelineStep, st *stepState) *task.Failure {
+	if st.Child.State == task.Success {
+		return nil // late, or continued by its own id
+	}
 	if failure := p.start(s, st, false); failure != nil {
 		return failure
 	}
 	c := p.clock(s, st)
 	defer c.halt()
-	told := p.st.Pause != nil
+	told := false
 	for {
 		p.await(func() bool {
 			return !st.Child.Open || st.Child.State == task.Success || p.ended() || c.out() || st.asked == verbSkip || (p.st.Pause != nil) != told
@@ -69,26 +73,31 @@ func (p *pipeline) lost(st *stepState) *task.Failure {
 	return &task.Failure{Class: task.Human, Message: fmt.Sprintf("its migration %s has ended: %s", task.StepID(p.ref.ID, st.Name), st.Child.State)}
 }
 
-// expire ends a step's migration whose limit has passed, with everything kept. One
-// that does not end is left to an operator: the pipeline does not hang with it.
+// expire ends a step's migration whose limit has passed, with everything kept. The
+// pipeline does not hang with one that does not end: then it says so.
 func (p *pipeline) expire(st *stepState, failure *task.Failure) *task.Failure {
 	p.tell(st, task.ExpireSignal, task.Request{Reason: failure.Message})
 	timer, stop := startTimer(p.life, stepGrace, "until step "+st.Name+" has ended")
 	defer stop()
-	p.await(func() bool { return !st.Child.Open || st.Child.State == task.Success || timer.IsReady() || p.ended() })
+	p.await(func() bool { return !p.unended(st) || timer.IsReady() || p.ended() || st.asked == verbSkip })
 	switch {
 	case st.Child.State == task.Success:
 		return nil
-	case st.Child.Open && !p.ended():
-		return &task.Failure{Class: task.Human, Message: failure.Message + ", and has not ended since it was asked to: look at `godwit status " + task.StepID(p.ref.ID, st.Name) + "`"}
+	case p.unended(st):
+		failure.Message += ", and has not ended since it was asked to: look at `godwit status " + task.StepID(p.ref.ID, st.Name) + "`"
 	}
 	return failure
+}
+
+// unended reports whether the step's migration is at work.
+func (p *pipeline) unended(st *stepState) bool {
+	return st.Child.Open && st.Child.State != task.Success
 }
 
 // start begins a run of the step's migration; undo is one that does nothing but undo
 // what earlier ones have done.
 func (p *pipeline) start(s *pipelineStep, st *stepState, undo bool) *task.Failure {
-	if st.Child.Open && st.Child.State != task.Success && !undo {
+	if p.unended(st) && !undo {
 		return nil // it had not ended when it was given up: it is waited for again
 	}
 	raw, err := p.plan.migration(s)
@@ -116,7 +125,9 @@ func (p *pipeline) start(s *pipelineStep, st *stepState, undo bool) *task.Failur
 	if err := future.GetChildWorkflowExecution().Get(p.life, &run); err != nil {
 		return p.notStarted(st, err)
 	}
-	st.Child = child{Chain: run.RunID, State: task.Running, Open: true}
+	if st.Child.Chain != run.RunID { // else its report was here first
+		st.Child = child{Chain: run.RunID, State: task.Running, Open: true}
+	}
 	workflow.GoNamed(p.life, "end of "+st.Name, func(ctx workflow.Context) { p.watch(ctx, st, run.RunID, future) })
 	return nil
 }
@@ -161,12 +172,22 @@ func (p *pipeline) watch(ctx workflow.Context, st *stepState, chain string, futu
 	p.reported(st, report)
 }
 
-// reported takes over what a step's migration says of itself.
+// reported takes over what a step's migration says of itself. An unknown run of a
+// migration that has ended before is a new one: it was begun just now, or by an
+// operator with the migration's own id.
 func (p *pipeline) reported(st *stepState, r task.StepReport) {
-	if st.Child.Chain == "" || r.Chain != st.Child.Chain && r.Run != st.Child.Chain {
-		return // of an earlier run
+	c := &st.Child
+	if c.Chain == "" || r.Chain != c.Chain && r.Run != c.Chain {
+		if r.Chain == "" || c.Open || st.State == task.Pending {
+			return // of an earlier run
+		}
+		c.Chain = r.Chain
 	}
-	st.Child.State, st.Child.Open, st.Child.KeptUntil, st.Child.Error, st.Child.Botched = r.State, !r.Closed, r.KeptUntil, r.Error, r.Botched
+	c.State, c.Open, c.KeptUntil, c.Error, c.Botched = r.State, !r.Closed, r.KeptUntil, r.Error, r.Botched
+	if r.State == task.RolledBack && st.State == task.Success && !p.st.Undoing {
+		st.State, st.Done, st.Detail = task.RolledBack, false, "by an operator, with its migration's own id"
+		p.record("step undone", st.Name+" "+st.Detail, nil)
+	}
 	p.publish()
 }
 
@@ -174,8 +195,14 @@ func (p *pipeline) reported(st *stepState, r task.StepReport) {
 func (p *pipeline) tell(st *stepState, signal string, r task.Request) {
 	workflow.GoNamed(p.life, signal+" "+st.Name, func(ctx workflow.Context) {
 		err := workflow.SignalExternalWorkflow(ctx, task.StepID(p.ref.ID, st.Name), "", signal, r).Get(ctx, nil)
-		if err != nil {
-			p.st.note(workflow.Now(ctx), fmt.Sprintf("step %s could not be told %q: %v", st.Name, signal, err))
+		if err == nil {
+			return
+		}
+		p.st.note(workflow.Now(ctx), fmt.Sprintf("step %s could not be told %q: %v", st.Name, signal, err))
+		// One that ends by itself says so before it does.
+		if _, gone := errors.AsType[*temporal.UnknownExternalWorkflowExecutionError](err); gone && st.Child.Open {
+			p.reported(st, task.StepReport{Chain: st.Child.Chain, State: task.Failed, Closed: true, Error: &task.Failure{Class: task.Internal,
+				Message: fmt.Sprintf("its migration %s was ended in Temporal from outside", task.StepID(p.ref.ID, st.Name))}})
 		}
 	})
 }
@@ -221,9 +248,13 @@ func (p *pipeline) callOut(s *pipelineStep, st *stepState) *task.Failure {
 	h := s.HTTP
 	in := task.CallInput{Key: task.StepID(p.ref.ID, st.Name), Method: string(h.Method), URL: h.URL, Headers: h.Headers, SecretHeaders: h.SecretHeaders,
 		Body: h.Body, Status: h.Status, Contains: h.Contains, Limit: h.Limit.Std(), Repeat: h.Repeat || repeatableCall(string(h.Method))}
+	before := st.Sent
 	st.Sent = changesSomething(string(h.Method))
 	var result task.CallResult
 	failure := p.activity(s, st, task.CallActivity, "call", in.Method+" "+in.URL, in, &result)
+	if failure != nil && failure.Class == task.Config {
+		st.Sent = before // it was not made
+	}
 	if failure == nil && result.Status > 0 {
 		st.Detail = fmt.Sprintf("answered %d", result.Status)
 	}

@@ -60,6 +60,8 @@ func (p *pipeline) conditions(s *pipelineStep, st *stepState) (skipped string, f
 	}
 	var result task.ConditionResult
 	in := task.ConditionInput{Database: s.When.Database, Query: s.When.Query, Expect: expect}
+	st.waits = "the answer to its when"
+	defer func() { st.waits = "" }()
 	failure = p.activity(s, st, task.ConditionActivity, "when", "ask when of step "+s.Name, in, &result)
 	if failure == nil && !result.True {
 		skipped = fmt.Sprintf("when was not true: the query says %s", oneLine(result.Answer, mostSummary))
@@ -125,7 +127,7 @@ func (p *pipeline) activity(s *pipelineStep, st *stepState, name, id, summary st
 	for {
 		scope, stop := workflow.WithCancel(p.life)
 		*p.asks++ // an id that is being cancelled is not free yet
-		future := workflow.ExecuteActivity(asksFor(scope, fmt.Sprintf("%s-%s-%d", st.Name, id, *p.asks), summary, name), name, in)
+		future := workflow.ExecuteActivity(asksFor(scope, fmt.Sprintf("%s-%s-%d", st.Name, id, *p.asks), summary, in), name, in)
 		halted := func() bool { return p.st.Pause != nil && name != task.CallActivity } // a call is soon over, and is not made twice
 		p.await(func() bool { return future.IsReady() || p.ended() || c.out() || halted() || st.asked == verbSkip })
 		done, late := future.IsReady(), c.out()
@@ -133,7 +135,7 @@ func (p *pipeline) activity(s *pipelineStep, st *stepState, name, id, summary st
 		switch {
 		case done:
 			err := future.Get(p.life, out)
-			failure := judge(err, task.Transform)
+			failure := once(judge(err, task.Transform), in)
 			if failure == nil || !repeatable(failure.Class) {
 				return failure
 			}
@@ -155,15 +157,28 @@ func (p *pipeline) activity(s *pipelineStep, st *stepState, name, id, summary st
 	}
 }
 
+// once is the failure of a call that was lost with its worker. It may have arrived, so
+// one that may not be made twice is left to an operator.
+func once(failure *task.Failure, in any) *task.Failure {
+	c, is := in.(task.CallInput)
+	if !is || c.Repeat || failure == nil || !repeatable(failure.Class) {
+		return failure
+	}
+	return &task.Failure{Class: task.Human, Phase: failure.Phase,
+		Message: fmt.Sprintf("%s %s may have arrived (%s): look, then retry to call again, or skip", c.Method, c.URL, failure.Message)}
+}
+
 // asksFor are the options of an activity that asks for something. The server tries it
 // again: between two tries it takes no place in a worker, and leaves nothing in the
 // history, however long it has to wait. A call is not tried again.
-func asksFor(ctx workflow.Context, id, summary, name string) workflow.Context {
-	retry := &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: askAgain, NonRetryableErrorTypes: forShards}
-	if name == task.CallActivity {
-		retry = &temporal.RetryPolicy{MaximumAttempts: 1}
+func asksFor(ctx workflow.Context, id, summary string, in any) workflow.Context {
+	options := workflow.ActivityOptions{
+		ActivityID: id, Summary: oneLine(summary, mostSummary), StartToCloseTimeout: askLimit, HeartbeatTimeout: heartbeat,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: askAgain, NonRetryableErrorTypes: forShards},
 	}
-	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: id, Summary: oneLine(summary, mostSummary), StartToCloseTimeout: askLimit, RetryPolicy: retry,
-	})
+	if call, is := in.(task.CallInput); is {
+		options.StartToCloseTimeout = call.Limit + stepGrace // it ends by its own limit
+		options.RetryPolicy = &temporal.RetryPolicy{MaximumAttempts: 1}
+	}
+	return workflow.WithActivityOptions(ctx, options)
 }

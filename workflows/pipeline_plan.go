@@ -166,6 +166,14 @@ func (p *pipelinePlan) reactions(s *pipelineStep) (failure, timeout spec.StepRea
 	return cmp.Or(failure, spec.StepHold), timeout
 }
 
+// overdue is what is done when the limit of the whole has passed.
+func (p *pipelinePlan) overdue() spec.StepReaction {
+	if p.OnTimeout == spec.TimeoutRollback {
+		return spec.StepRollback
+	}
+	return spec.StepHold
+}
+
 // retries is how often the step is tried again.
 func (p *pipelinePlan) retries(s *pipelineStep) int {
 	failure, timeout := p.reactions(s)

@@ -22,6 +22,12 @@ type pipelineState struct {
 	Ending  *ending       `json:"ending,omitempty"`
 	Undoing bool          `json:"undoing,omitempty"`
 
+	// Worked is how long steps have been at work, all together, since an operator was
+	// told of the limit of that the last time; working is how many are, and since when.
+	Worked  time.Duration `json:"worked,omitempty"`
+	working int
+	since   time.Time
+
 	Error *task.Failure `json:"error,omitempty"`
 	Notes []note        `json:"notes,omitempty"`
 	Shown shown         `json:"shown,omitzero"`
@@ -38,6 +44,8 @@ type stepState struct {
 	EndedAt   *time.Time    `json:"ended_at,omitempty"`
 	Detail    string        `json:"detail,omitempty"`
 	Error     *task.Failure `json:"error,omitempty"`
+	// Done says that it was done, and has not been undone.
+	Done bool `json:"done,omitempty"`
 	// Tries are all that were begun, and Failed those that have failed since an
 	// operator asked for the last one.
 	Tries  int `json:"tries,omitempty"`
@@ -58,6 +66,7 @@ type stepState struct {
 	asked    string // the verb that an operator has asked for last
 	by       task.Request
 	undo     undoState
+	whole    bool // the limit that has passed is that of the whole pipeline
 }
 
 // undoState is how far the undoing of a step has come.
@@ -118,6 +127,18 @@ func (st *pipelineState) keeping() bool {
 		}
 	}
 	return false
+}
+
+// keptLast is when the last step stops keeping what a rollback needs; now at the
+// earliest.
+func (st *pipelineState) keptLast(now time.Time) time.Time {
+	last := now
+	for _, s := range st.Steps {
+		if s.Child.Open && s.Child.KeptUntil != nil && s.Child.KeptUntil.After(last) {
+			last = *s.Child.KeptUntil
+		}
+	}
+	return last
 }
 
 func (st *pipelineState) note(now time.Time, text string) {

@@ -28,7 +28,7 @@ func (p *pipeline) derive() {
 	for _, st := range p.st.Steps {
 		switch {
 		case st.Kind == "group":
-		case st.needsYou && st.Error != nil && (st.State == task.Failed || st.State == task.TimedOut):
+		case st.needsYou && st.undo != undoRuns && st.Error != nil && (st.State == task.Failed || st.State == task.TimedOut):
 			held = st
 		case st.State == task.Retrying:
 			retrying = st

@@ -2,7 +2,6 @@ package workflows
 
 import (
 	"fmt"
-	"time"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -24,6 +23,10 @@ func (p *pipeline) runStep(s *pipelineStep) error {
 	for {
 		if err := p.unpaused(); err != nil {
 			return err
+		}
+		if st.asked == verbSkip { // while it was paused
+			st.asked = ""
+			return p.skipUndone(s, st, "skipped"+asked(st.by))
 		}
 		p.begin(st)
 		failure := p.try(s, st)
@@ -60,6 +63,11 @@ func (p *pipeline) unpaused() error {
 func (p *pipeline) react(s *pipelineStep, st *stepState, failure *task.Failure) (again bool, err error) {
 	st.Error, st.Spent = failure, 0
 	st.Failed++
+	if p.unended(st) { // what would be done next might meet it
+		if decided, again, err := p.holdOpen(s, st, failure); decided {
+			return again, err
+		}
+	}
 	reaction, onTimeout := p.plan.reactions(s)
 	retries := p.plan.retries(s)
 	if failure.Class == task.Timeout {
@@ -68,14 +76,14 @@ func (p *pipeline) react(s *pipelineStep, st *stepState, failure *task.Failure) 
 			retries = 0
 		}
 	}
+	if st.whole {
+		st.whole, retries, reaction = false, 0, p.plan.overdue()
+	}
 	if failure.Class == task.Human {
 		retries = 0 // somebody has to look first
 	}
 	if st.Failed <= retries {
 		return p.backOff(s, st, failure, retries)
-	}
-	if st.Child.Open && st.Child.State != task.Success {
-		return p.hold(s, st, failure) // it does not end: what would be done next might meet it
 	}
 	why := reactionWords(failure, st.Failed)
 	switch reaction {
@@ -136,13 +144,35 @@ func (p *pipeline) backOff(s *pipelineStep, st *stepState, failure *task.Failure
 }
 
 // hold waits for an operator: everything is kept as it is.
-func (p *pipeline) hold(s *pipelineStep, st *stepState, failure *task.Failure) (bool, error) {
+func (p *pipeline) hold(s *pipelineStep, st *stepState, failure *task.Failure) (again bool, err error) {
+	p.standStill(st, failure, func() bool { return st.Child.State == task.Success }) // somebody has continued it by its own id
+	return p.answered(s, st, failure)
+}
+
+// holdOpen holds a step whose migration has not ended that was asked to. When it ends
+// after all, nothing is decided: what the spec says is done.
+func (p *pipeline) holdOpen(s *pipelineStep, st *stepState, failure *task.Failure) (decided, again bool, err error) {
+	p.standStill(st, failure, func() bool { return !p.unended(st) })
+	if !p.ended() && st.asked == "" && st.Child.State != task.Success {
+		return false, false, nil
+	}
+	again, err = p.answered(s, st, failure)
+	return true, again, err
+}
+
+// standStill waits for an operator, or until something has come about by itself.
+func (p *pipeline) standStill(st *stepState, failure *task.Failure, come func() bool) {
 	p.settleState(st, failure)
 	st.needsYou, st.asked = true, ""
+	p.st.Worked = 0 // whoever sees to it gives it the time anew
 	st.waits = fmt.Sprintf("an operator: `godwit retry %s %s`, `godwit skip %s %s`, `godwit rollback %s` or `godwit cancel %s`", p.ref.ID, st.Name, p.ref.ID, st.Name, p.ref.ID, p.ref.ID)
 	p.record("step held", st.Name+": "+failure.Message, failure)
-	p.await(func() bool { return p.ended() || st.asked != "" })
+	p.await(func() bool { return p.ended() || st.asked != "" || come() })
 	st.needsYou, st.waits = false, ""
+}
+
+// answered does what an operator has asked for about a step that was held.
+func (p *pipeline) answered(s *pipelineStep, st *stepState, failure *task.Failure) (again bool, err error) {
 	verb := st.asked
 	st.asked = ""
 	switch {
@@ -150,9 +180,10 @@ func (p *pipeline) hold(s *pipelineStep, st *stepState, failure *task.Failure) (
 		return false, errEnding
 	case verb == verbSkip:
 		return false, p.skipUndone(s, st, "skipped"+asked(st.by)+" after it "+reactionWords(failure, 1))
+	case verb == verbRetry:
+		p.record("step retried", st.Name+asked(st.by), nil)
 	}
 	st.Failed = 0
-	p.record("step retried", st.Name+asked(st.by), nil)
 	return true, nil
 }
 
@@ -173,20 +204,20 @@ func (p *pipeline) begin(st *stepState) {
 
 func (p *pipeline) succeed(st *stepState, detail string) {
 	now := workflow.Now(p.life)
-	st.State, st.EndedAt, st.Error, st.Detail = task.Success, &now, nil, detail
+	st.State, st.Done, st.EndedAt, st.Error, st.Detail = task.Success, true, &now, nil, detail
 	p.record("step done", oneLine(st.Name+" "+detail, mostSummary), nil)
 }
 
 // skip passes over a step that has not begun, or of which nothing is left.
 func (p *pipeline) skip(st *stepState, why string) {
 	now := workflow.Now(p.life)
-	st.State, st.EndedAt, st.Detail = task.Skipped, &now, oneLine(why, mostText)
+	st.State, st.Done, st.EndedAt, st.Detail = task.Skipped, false, &now, oneLine(why, mostText)
 	p.record("step skipped", st.Name+": "+st.Detail, st.Error)
 }
 
-// skipUndone undoes what a step has begun and passes over it.
+// skipUndone undoes what a step has begun, as far as it can be, and passes over it.
 func (p *pipeline) skipUndone(s *pipelineStep, st *stepState, why string) error {
-	if !p.undoStep(s, st, false) {
+	if !p.undoStep(s, st, true) {
 		why += "; what it has begun was left as it is"
 	}
 	if p.ended() {
@@ -194,46 +225,4 @@ func (p *pipeline) skipUndone(s *pipelineStep, st *stepState, why string) error 
 	}
 	p.skip(st, why)
 	return nil
-}
-
-// clock runs a step's limit, which stands still while the pipeline is paused.
-type clock struct {
-	p     *pipeline
-	s     *pipelineStep
-	st    *stepState
-	since time.Time
-	timer workflow.Future
-	stop  func()
-}
-
-func (p *pipeline) clock(s *pipelineStep, st *stepState) *clock {
-	c := &clock{p: p, s: s, st: st}
-	c.run()
-	return c
-}
-
-// run lets it go on.
-func (c *clock) run() {
-	if c.s.Timeout == 0 || c.timer != nil {
-		return
-	}
-	c.since = workflow.Now(c.p.life)
-	c.timer, c.stop = startTimer(c.p.life, c.s.Timeout.Std()-c.st.Spent, fmt.Sprintf("limit of step %s: %s", c.st.Name, c.s.Timeout))
-}
-
-// halt lets it stand still.
-func (c *clock) halt() {
-	if c.timer == nil {
-		return
-	}
-	c.st.Spent += workflow.Now(c.p.life).Sub(c.since)
-	c.stop()
-	c.timer = nil
-}
-
-// out reports whether the limit has passed.
-func (c *clock) out() bool { return c.timer != nil && c.timer.IsReady() }
-
-func (c *clock) failure() *task.Failure {
-	return &task.Failure{Class: task.Timeout, Message: fmt.Sprintf("step %s did not end within its timeout of %s", c.st.Name, c.s.Timeout)}
 }

@@ -231,16 +231,60 @@ func TestAStepWithRetriesIsTriedAgainWithGrowingDelays(t *testing.T) {
 	require.GreaterOrEqual(t, took, 6*time.Minute, "three tries of a minute, and waits of one and two")
 }
 
-func TestAStepThatDoesNotEndIsLeftToAnOperatorAndHangsNothing(t *testing.T) {
+func TestAStepThatDoesNotEndIsInTheOpenAndAnsweredAsItsReactionSaysOnceItHas(t *testing.T) {
 	s := classic(t, map[string]string{"add": "timeout: 10m, on_timeout: skip"})
 	s.houses["add"].stubborn, s.houses["add"].takes = true, 30*time.Minute
 	held := s.look(15 * time.Minute)
-	s.update(40*time.Minute, task.RetryUpdate, "add")
 	s.run()
-	require.Equal(t, task.Failed, held.State)
+	require.Equal(t, task.TimedOut, held.State)
 	require.True(t, held.Attention)
 	require.Contains(t, held.Error.Message, "has not ended since it was asked to")
+	s.ends(task.Success, task.Skipped, task.Success, task.Success, task.Success)
+	require.Contains(t, s.order, "undo add")
+}
+
+func TestAStepThatDoesNotEndIsSkippedByHandAndHangsNothing(t *testing.T) {
+	s := classic(t, map[string]string{"add": "timeout: 10m"})
+	s.houses["add"].stubborn, s.houses["add"].takes = true, 30*time.Minute
+	s.update(15*time.Minute, task.SkipUpdate, "add") // and then its undoing
+	s.update(16*time.Minute, task.SkipUpdate, "add")
+	on := s.look(17 * time.Minute)
+	s.run()
+	require.Equal(t, task.Skipped, on.Steps[0].State)
+	require.Equal(t, task.Running, on.Steps[1].State)
 	require.Equal(t, task.Success, s.status.State)
+}
+
+func TestAStepThatAnOperatorHasContinuedByItsOwnIDGoesOn(t *testing.T) {
+	s := classic(t, nil)
+	s.houses["fill"].fails = -1
+	held := s.look(20 * time.Minute)
+	s.at(30*time.Minute, func() {
+		s.env.SignalWorkflow(task.StepSignal, task.StepReport{ID: task.StepID(pipelineID, "fill"), Chain: "by hand", State: task.Success})
+	})
+	s.run()
+	require.Equal(t, task.Failed, held.State)
+	require.Equal(t, task.Success, s.status.State)
+	require.Equal(t, all(task.Success, 4), states(s.status))
+}
+
+func TestAStepThatWasUndoneByItsOwnIDIsShownAsThat(t *testing.T) {
+	s := classic(t, nil)
+	s.at(10*time.Minute, func() { _ = s.env.SignalWorkflowByID(task.StepID(pipelineID, "note"), task.RollbackSignal, nil) })
+	s.run()
+	s.ends(task.Success, task.Success, task.Success, task.Success, task.RolledBack)
+	require.Contains(t, s.status.Steps[3].Detail, "with its migration's own id")
+}
+
+func TestASkipThatIsAskedForDuringAPauseIsNotForgotten(t *testing.T) {
+	s := classic(t, map[string]string{"fill": "retries: 1, backoff: 5m"})
+	s.houses["fill"].fails = 1
+	s.signal(3*time.Minute, task.PauseSignal)
+	s.update(30*time.Minute, task.SkipUpdate, "fill")
+	s.signal(40*time.Minute, task.ResumeSignal)
+	s.keepFor(24 * time.Hour)
+	s.run()
+	s.ends(task.Success, task.Success, task.Skipped, task.Success, task.Success)
 }
 
 func TestThePageShowsTheStepsAndLeadsToTheirMigrations(t *testing.T) {
@@ -369,4 +413,39 @@ func TestAStepWhoseMigrationWasTerminatedIsHeldAndCanGoOn(t *testing.T) {
 	require.Equal(t, task.Failed, held.Steps[1].State)
 	require.Contains(t, held.Error.Message, "has ended: CANCELLED")
 	require.Equal(t, task.Cancelled, s.status.State)
+}
+
+func TestALimitOfTheWholeEndsTheStepAtWorkAndIsAnsweredByThePipelinesReaction(t *testing.T) {
+	for reaction, want := range map[string]task.State{"fail": task.TimedOut, "rollback": task.RolledBack} {
+		t.Run(reaction, func(t *testing.T) {
+			text := strings.NewReplacer("ADD}", "}", "FILL}", ", on_timeout: skip, timeout: 100h}", "INDEX}", "}", "NOTE}", ", approve: true}").Replace(fourSteps)
+			s := newStreet(t, text+"timeouts: {total: 30m}\non_timeout: "+reaction+"\n")
+			s.keepFor(100 * time.Hour)
+			s.houses["add"].takes, s.houses["fill"].takes = 20*time.Minute, 20*time.Minute
+			late := s.look(50 * time.Minute)
+			if reaction == "fail" {
+				s.at(time.Hour, func() { s.houses["fill"].takes = 15 * time.Minute })
+				s.update(2*time.Hour, task.RetryUpdate, "")
+				s.update(10*time.Hour, task.ApproveUpdate, "note") // which was waited for, and does not count
+				s.update(20*time.Hour, task.CleanupUpdate, "")
+			}
+			s.run()
+			if reaction == "rollback" {
+				s.ends(task.RolledBack, task.RolledBack, task.RolledBack, task.Pending, task.Pending)
+				require.Contains(t, s.status.Error.Message, "timeouts.total of 30m")
+				return
+			}
+			require.Equal(t, want, late.State)
+			require.Equal(t, want, late.Steps[1].State)
+			require.Contains(t, late.Error.Message, "step fill was at work")
+			s.ends(task.Success, all(task.Success, 4)...)
+		})
+	}
+}
+
+func TestStepsSideBySideCountOnceAgainstTheLimitOfTheWhole(t *testing.T) {
+	s := newStreet(t, beside+"timeouts: {total: 30m}\n")
+	s.houses["left"].takes, s.houses["right"].takes = 20*time.Minute, 20*time.Minute
+	s.run()
+	s.ends(task.Success, all(task.Success, 5)...)
 }

@@ -31,7 +31,7 @@ func (p *pipeline) undo() (cancelled bool) {
 		}
 		if p.undoStep(s, st, cancelled) {
 			now := workflow.Now(p.life)
-			st.State, st.EndedAt, st.Error = task.RolledBack, &now, nil
+			st.State, st.Done, st.EndedAt, st.Error = task.RolledBack, false, &now, nil
 			p.record("step undone", st.Name, nil)
 		}
 	}
@@ -51,7 +51,7 @@ func (p *pipeline) undoStep(s *pipelineStep, st *stepState, leave bool) bool {
 			return true
 		case leave && failure.Class == task.Human && p.irreversible(s, st) != "":
 			st.undo = undoNone
-			p.leave(s, st, "left as it is: "+failure.Message)
+			p.leave(st, "left as it is: "+failure.Message)
 			return false
 		}
 		if !p.undoFailed(s, st, failure) {
@@ -81,15 +81,16 @@ func (p *pipeline) undoFailed(s *pipelineStep, st *stepState, failure *task.Fail
 	case "": // the whole pipeline is undone now, and this step with it
 		return false
 	}
-	p.leave(s, st, "left as it is"+asked(st.by)+": "+failure.Message)
+	p.leave(st, "left as it is"+asked(st.by)+": "+failure.Message)
 	return false
 }
 
 // leave leaves a step as it is in spite of a rollback: one that was done stays so.
-func (p *pipeline) leave(s *pipelineStep, st *stepState, why string) {
+func (p *pipeline) leave(st *stepState, why string) {
 	now := workflow.Now(p.life)
 	st.waits, st.Detail, st.EndedAt = "", oneLine(why, mostText), &now
-	if kind, _ := s.part(); st.Child.State == task.Success || kind == "" {
+	st.State = task.Failed
+	if st.Child.State == task.Success || st.Child.Chain == "" && st.Done {
 		st.State, st.Error = task.Success, nil
 	}
 	p.record("step left as it is", st.Name+": "+st.Detail, st.Error)
@@ -102,7 +103,7 @@ func (p *pipeline) irreversible(s *pipelineStep, st *stepState) string {
 	switch {
 	case s.HTTP != nil && st.Sent:
 		return "a call cannot be taken back"
-	case kind == "" || kind == task.Reindex || p.asksOnly(s):
+	case kind == "" || kind == task.Reindex && !p.drops(s) || p.asksOnly(s):
 		return ""
 	case st.Child.State == task.Success && st.Child.Open && st.Child.KeptUntil != nil:
 		return ""
@@ -118,6 +119,14 @@ func (p *pipeline) asksOnly(s *pipelineStep) bool {
 		Statement names `json:"statement"`
 	}
 	return s.SQL != nil && decode(s.SQL, &own) == nil && len(own.Statement) == 0
+}
+
+// drops reports whether a step drops indexes: others can stay, they change no data.
+func (p *pipeline) drops(s *pipelineStep) bool {
+	var own struct {
+		Drop names `json:"drop"`
+	}
+	return s.Reindex != nil && decode(s.Reindex, &own) == nil && len(own.Drop) > 0
 }
 
 // undoOnce undoes a step, if it can be, in one try.
@@ -144,7 +153,7 @@ func (p *pipeline) undoOnce(s *pipelineStep, st *stepState) *task.Failure {
 	default: // at work
 		p.tell(st, task.RollbackSignal, p.undoRequest())
 	}
-	p.await(func() bool { return !st.Child.Open || st.asked == verbSkip })
+	p.awaitUndone(s, st)
 	switch {
 	case st.Child.Open:
 		return &task.Failure{Class: task.Human, Message: "its undoing has not ended: it goes on by itself"}
@@ -156,6 +165,26 @@ func (p *pipeline) undoOnce(s *pipelineStep, st *stepState) *task.Failure {
 		return &task.Failure{Class: task.Human, Message: fmt.Sprintf("step %s cannot be undone: %s", st.Name, p.irreversible(s, st))}
 	}
 	return p.lost(st)
+}
+
+// awaitUndone waits until a step's migration has ended, or an operator has had enough.
+// One that takes longer than the step itself may needs somebody who looks: what it
+// waits for may be the lock that the step has waited for.
+func (p *pipeline) awaitUndone(s *pipelineStep, st *stepState) {
+	over := func() bool { return !st.Child.Open || st.asked == verbSkip }
+	if s.Timeout > 0 {
+		timer, stop := startTimer(p.life, max(s.Timeout.Std(), stepGrace), "until step "+st.Name+" is undone")
+		p.await(func() bool { return over() || timer.IsReady() })
+		stop()
+	}
+	if s.Timeout > 0 && !over() {
+		id := task.StepID(p.ref.ID, st.Name)
+		st.needsYou = true
+		st.waits = fmt.Sprintf("its undoing, which takes longer than the step may: `godwit status %s` says why; `godwit skip %s %s` leaves it to itself", id, p.ref.ID, st.Name)
+		p.record("undoing takes long", st.Name, nil)
+	}
+	p.await(over)
+	st.needsYou = false
 }
 
 func (p *pipeline) undoRequest() task.Request {

@@ -121,3 +121,49 @@ func TestAMemberThatIsHeldLetsTheOthersEnd(t *testing.T) {
 	require.Equal(t, task.Success, s.status.State)
 	require.Equal(t, task.Skipped, s.status.Steps[3].State)
 }
+
+func TestAGroupThatIsSkippedBeforehandIsNotBegun(t *testing.T) {
+	s := newStreet(t, beside)
+	s.update(30*time.Second, task.SkipUpdate, "both")
+	s.run()
+	s.ends(task.Success, task.Success, task.Skipped, task.Skipped, task.Skipped, task.Success)
+	require.NotContains(t, s.order, "run left")
+}
+
+func TestAnUndoingThatTakesLongerThanItsStepMayIsInTheOpenAndGoesOn(t *testing.T) {
+	s := classic(t, map[string]string{"fill": "timeout: 5m, on_timeout: rollback"})
+	s.houses["fill"].takes, s.houses["fill"].stuck = 24*time.Hour, 40*time.Minute
+	slow := s.look(30 * time.Minute)
+	s.run()
+	require.Equal(t, task.Running, slow.State)
+	require.True(t, slow.Attention)
+	require.Contains(t, slow.WaitingFor, "its undoing, which takes longer than the step may")
+	s.ends(task.RolledBack, task.RolledBack, task.RolledBack, task.Pending, task.Pending)
+}
+
+func TestACallIsPassedOverAtOnceByWhoeverSkipsIt(t *testing.T) {
+	s := newStreet(t, "kind: pipeline\nname: told\nledger: shop\nsteps:\n  - {name: tell, http: {url: \"https://example.test/\", method: POST}, on_failure: skip}\n")
+	s.called = refusedWith(task.Mismatch, "was answered 503")
+	s.run()
+	s.ends(task.Success, task.Skipped)
+	require.Contains(t, s.status.Steps[0].Detail, "left as it was")
+}
+
+func TestACallThatWasLostWithItsWorkerIsNotMadeAgainUnasked(t *testing.T) {
+	for _, c := range []struct {
+		method string
+		calls  int
+	}{{"POST", 1}, {"PUT", 2}} {
+		s := between(t, `{name: tell, http: {url: "https://example.test/", method: `+c.method+`}}`)
+		s.called = refusedWith(task.Stopping, "the worker stops")
+		s.at(500*time.Millisecond, func() { s.called = nil })
+		held := s.look(time.Minute)
+		s.signal(time.Hour, task.CancelSignal)
+		s.run()
+		require.Len(t, s.calls, c.calls, c.method)
+		if c.calls == 1 {
+			require.Equal(t, task.Failed, held.State)
+			require.Contains(t, held.Error.Message, "may have arrived")
+		}
+	}
+}

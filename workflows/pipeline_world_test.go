@@ -55,6 +55,7 @@ type ground struct {
 	keeps    time.Duration
 	undoing  int // how many rollbacks fail
 	stubborn bool
+	stuck    time.Duration // how long a rollback takes
 	resumed  int
 	cancels  int
 }
@@ -140,7 +141,7 @@ func (s *street) register() {
 	lived(s, task.CutoverActivity, func(in task.PhaseInput) (task.CutoverResult, error) {
 		return task.CutoverResult{KeepFor: s.house(in.ID).keeps}, nil
 	})
-	lived(s, task.RollbackActivity, s.rollback)
+	s.env.RegisterActivityWithOptions(s.rollback, activity.RegisterOptions{Name: task.RollbackActivity})
 	s.env.RegisterActivityWithOptions(s.transform, activity.RegisterOptions{Name: task.TransformShardActivity})
 	s.env.RegisterActivityWithOptions(s.record, activity.RegisterOptions{Name: task.RecordActivity})
 	lived(s, task.OpenPipelineActivity, func(task.OpenPipelineInput) (struct{}, error) {
@@ -229,7 +230,9 @@ func (s *street) record(ctx context.Context, in task.RecordInput) (struct{}, err
 	return struct{}{}, activity.ErrResultPending
 }
 
-func (s *street) rollback(in task.PhaseInput) (struct{}, error) {
+func (s *street) rollback(ctx context.Context, in task.PhaseInput) (struct{}, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	h := s.house(in.ID)
 	if h.undoing > 0 {
 		h.undoing--
@@ -239,7 +242,15 @@ func (s *street) rollback(in task.PhaseInput) (struct{}, error) {
 	if in.Cancel {
 		h.cancels++
 	}
-	return struct{}{}, nil
+	if h.stuck == 0 {
+		return struct{}{}, nil
+	}
+	token := activity.GetInfo(ctx).TaskToken
+	s.env.RegisterDelayedCallback(func() {
+		require.NoError(s.t, s.env.CompleteActivity(token, struct{}{}, nil))
+		_ = s.env.SignalWorkflowByID(in.ID, task.AnnounceSignal, nil)
+	}, h.stuck)
+	return struct{}{}, activity.ErrResultPending
 }
 
 func (s *street) at(after time.Duration, do func()) { s.env.RegisterDelayedCallback(do, after) }

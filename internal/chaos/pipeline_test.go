@@ -1,9 +1,11 @@
 package chaos
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,88 +14,104 @@ import (
 	"godwit/internal/task"
 )
 
-// pipelineJourneys take pipelines through places of each of their steps, in order: at
-// each a worker kills itself, and the next one goes on.
-var pipelineJourneys = []string{
-	"before step, before change, before build, statement run",
-	"after step, after commit, index done, before statement committed",
-	"cut-over begins, table cut, built, statement committed",
-}
+// pipelineSteps are the steps of the pipeline of these tests, all about the table
+// orders. None of them may be done twice, nor undone twice: the column and the index
+// would be there already or no more, and balance and visits be something else.
+var pipelineSteps = []string{"add", "fill", "index", "note"}
 
-// pipelineUndoing are places of the way back, in order.
-const pipelineUndoing = "fenced, before undo committed, after restored"
-
-// pipeline starts the four steps on the table orders and returns at once. None of them
-// may be done twice: the column and the index would be there already, the balance be
-// multiplied again, and the journal have two lines.
-func (g *ground) pipeline() *migration {
-	g.t.Helper()
-	g.exec("CREATE TABLE journal (what varchar(20) NOT NULL)")
-	c := g.connection()
-	text := fmt.Sprintf(`kind: pipeline
+// pipelineText is the spec; %[1]s is the connection, and %[2]s to %[5]s are further
+// fields of the steps.
+const pipelineText = `kind: pipeline
 name: four steps
 steps:
-  - {name: add, ddl: {database: %[1]s, table: orders, alter: "ADD COLUMN tier integer", undo: "DROP COLUMN tier"}}
-  - {name: fill, backfill: {database: %[1]s, table: orders, set: {balance: "balance * 100"}, shards: {rows: 2000, parallel: 2}, chunks: {rows: 500}}}
-  - {name: index, reindex: {database: %[1]s, table: orders, create: "CREATE INDEX orders_country ON orders (country)"}}
-  - {name: note, sql: {database: %[1]s, statement: "INSERT INTO journal VALUES ('done')", undo: "DELETE FROM journal"}}
-`, c)
+  - {name: add, ddl: {database: %[1]s, table: orders, alter: "ADD COLUMN tier integer", undo: "DROP COLUMN tier"}%[2]s}
+  - {name: fill, backfill: {database: %[1]s, table: orders, set: {balance: "balance * 100"}, shards: {rows: 1000, parallel: 2}, chunks: {rows: 250}}%[3]s}
+  - {name: index, reindex: {database: %[1]s, table: orders, create: "CREATE INDEX orders_country ON orders (country)"}%[4]s}
+  - {name: note, sql: {database: %[1]s, statement: "UPDATE orders SET visits = visits + 1 WHERE id = 10", undo: "UPDATE orders SET visits = visits - 1 WHERE id = 10"}%[5]s}
+`
+
+// pipeline starts the four steps, with further fields, and returns at once.
+func (g *ground) pipeline(fields map[string]string) *pipelineRun {
+	g.t.Helper()
+	with := []any{g.connection()}
+	for _, name := range pipelineSteps {
+		more := fields[name]
+		if more != "" {
+			more = ", " + more
+		}
+		with = append(with, more)
+	}
+	return g.runPipeline(fmt.Sprintf(pipelineText, with...))
+}
+
+func (g *ground) runPipeline(text string) *pipelineRun {
+	g.t.Helper()
 	file := filepath.Join(g.t.TempDir(), "pipeline.yaml")
 	require.NoError(g.t, os.WriteFile(file, []byte(text), 0o600))
 	g.stage.count++
-	m := &migration{g.stage, fmt.Sprintf("pipeline-%s-%d", g.name, g.stage.count)}
-	g.must("run", file, "--id", m.id)
-	return m
+	p := &pipelineRun{&migration{g.stage, fmt.Sprintf("pipeline-%s-%d", g.name, g.stage.count)}, g}
+	g.must("run", file, "--id", p.id)
+	return p
 }
 
-// notMultipliedBy is how many rows have not this many times the balance that they had.
-func (g *ground) notMultipliedBy(times int) int64 {
-	return g.number(fmt.Sprintf("SELECT count(*) FROM orders o JOIN orders_before b ON b.id = o.id WHERE o.balance <> b.balance * %d", times))
+// pipelineRun is a pipeline of a ground.
+type pipelineRun struct {
+	*migration
+	ground *ground
 }
 
-func TestAPipelineWhoseWorkerIsKilledInEveryStepDoesEachOnceAndUndoesEachOnce(t *testing.T) {
-	t.Parallel()
-	for _, places := range pipelineJourneys {
-		t.Run(places, func(t *testing.T) {
-			t.Parallel()
-			onEveryEngine(t, 8000, func(g *ground) {
-				var m *migration
-				for place := range strings.SplitSeq(places, ", ") {
-					w := g.worker(place + ":1:kill")
-					if m == nil {
-						m = g.pipeline()
-					}
-					w.awaitDead()
-				}
-				w := g.worker()
-				m.succeeds()
-				require.Zero(g.t, g.notMultipliedBy(100))
-				require.EqualValues(g.t, 1, g.number("SELECT count(*) FROM journal"))
-				w.kill()
-				g.undoneUnderKills(m)
-			})
-		})
-	}
+// step is how a step stands.
+func (p *pipelineRun) step(name string) task.PhaseStatus {
+	p.t.Helper()
+	steps := p.status().Steps
+	i := slices.IndexFunc(steps, func(s task.PhaseStatus) bool { return s.Name == name })
+	require.GreaterOrEqual(p.t, i, 0, "%+v", steps)
+	return steps[i]
 }
 
-// undoneUnderKills rolls a pipeline back while workers die on the way.
-func (g *ground) undoneUnderKills(m *migration) {
-	g.t.Helper()
-	asked := false
-	for place := range strings.SplitSeq(pipelineUndoing, ", ") {
-		w := g.worker(place + ":1:kill")
-		if !asked {
-			g.godwit("rollback", m.id) // its answer may be lost with the worker
-			asked = true
+func (p *pipelineRun) awaitStep(name, what string, come func(task.PhaseStatus) bool) {
+	p.t.Helper()
+	await(p.t, limit, "step "+name+" "+what, func() bool { return come(p.step(name)) })
+}
+
+// stands compares the table with what is promised of the steps that are done.
+func (p *pipelineRun) stands(done ...string) {
+	p.t.Helper()
+	is := func(name string) int64 {
+		if slices.Contains(done, name) {
+			return 1
 		}
-		w.awaitDead()
+		return 0
 	}
-	g.worker()
-	m.awaitState(task.RolledBack)
-	require.Zero(g.t, g.notMultipliedBy(1))
-	require.Zero(g.t, g.number("SELECT count(*) FROM journal"))
-	require.Zero(g.t, g.number("SELECT count(*) FROM information_schema.columns WHERE table_name = 'orders' AND column_name = 'tier' AND table_schema = "+g.schemaNow()))
-	require.Zero(g.t, g.number("SELECT count(*) FROM "+g.ledger("claim")))
+	g := p.ground
+	require.Equal(g.t, is("add"), g.number("SELECT count(*) FROM information_schema.columns WHERE table_name = 'orders' AND column_name = 'tier' AND table_schema = "+g.schemaNow()), "the column")
+	balance, visits := "b.balance", "0"
+	if is("fill") == 1 {
+		balance = "b.balance * 100"
+	}
+	if is("note") == 1 {
+		visits = "CASE b.id WHEN 10 THEN 1 ELSE 0 END"
+	}
+	g.became(map[string]string{"balance": balance, "visits": visits})
+	require.Equal(g.t, is("index"), g.usable("orders_country"), "the index")
+}
+
+// wentBack checks that a pipeline has left nothing behind.
+func (p *pipelineRun) wentBack() {
+	p.t.Helper()
+	p.awaitState(task.RolledBack)
+	p.stands()
+	require.Zero(p.t, p.ground.number("SELECT count(*) FROM "+p.ground.ledger("claim")), "claims")
+	require.Empty(p.t, p.ground.savedTables())
+}
+
+// usable is how many usable indexes of a name there are.
+func (g *ground) usable(name string) int64 {
+	g.t.Helper()
+	if g.postgres() {
+		return g.number("SELECT count(*) FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid WHERE c.relname = '" + name + "' AND i.indisvalid")
+	}
+	return g.number("SELECT count(*) FROM information_schema.statistics WHERE index_name = '" + name + "' AND table_schema = database()")
 }
 
 // schemaNow is the schema of the tables, in SQL.
@@ -102,4 +120,213 @@ func (g *ground) schemaNow() string {
 		return "'public'"
 	}
 	return "database()"
+}
+
+// somebody locks a row of the table, and with it the table's definition, until it is let go.
+func (g *ground) somebody() (leaves func()) {
+	g.t.Helper()
+	tx, err := g.sql.BeginTx(context.Background(), nil)
+	require.NoError(g.t, err)
+	_, err = tx.ExecContext(context.Background(), "UPDATE orders SET note = 'mine' WHERE id = 10")
+	require.NoError(g.t, err)
+	return func() { _ = tx.Rollback() }
+}
+
+// pipelineJourneys take pipelines through places of each of their steps, in order, and
+// between them: at each a worker kills itself, and the next one goes on.
+var pipelineJourneys = []string{
+	"before step, before change, before build, statement run",
+	"after step, after commit, index done, before statement committed",
+	"cut-over begins, table cut, built, statement committed",
+	"step recorded, step recorded, step recorded, step recorded",
+}
+
+// pipelineUndoing are places of the way back, in order.
+const pipelineUndoing = "fenced, before undo committed, after restored"
+
+func TestAPipelineWhoseWorkerIsKilledInEveryStepAndBetweenThemDoesEachOnceAndUndoesEachOnce(t *testing.T) {
+	t.Parallel()
+	for i, places := range pipelineJourneys {
+		t.Run(places, func(t *testing.T) {
+			t.Parallel()
+			onEveryEngine(t, 4000, func(g *ground) {
+				var p *pipelineRun
+				for place := range strings.SplitSeq(places, ", ") {
+					w := g.worker(place + ":1:kill")
+					if p == nil {
+						p = g.pipeline(nil)
+					}
+					w.awaitDead()
+				}
+				w := g.worker()
+				p.succeeds()
+				p.stands(pipelineSteps...)
+				if *rounds > 1 || i == 0 {
+					w.kill()
+					p.undoneUnderKills()
+				}
+			})
+		})
+	}
+}
+
+// undoneUnderKills rolls a pipeline back while workers die on the way.
+func (p *pipelineRun) undoneUnderKills() {
+	p.t.Helper()
+	asked := false
+	for place := range strings.SplitSeq(pipelineUndoing, ", ") {
+		w := p.worker(place + ":1:kill")
+		if !asked {
+			p.godwit("rollback", p.id) // its answer may be lost with the worker
+			asked = true
+		}
+		w.awaitDead()
+	}
+	p.worker()
+	p.wentBack()
+}
+
+// reactions are what may be done about a limit that has passed.
+var reactions = []string{"hold", "skip", "rollback", "retry"}
+
+func TestAStepThatHangsOnSomebodysLockEndsAtItsLimitAndIsAnsweredAsItsReactionSays(t *testing.T) {
+	t.Parallel()
+	for no, name := range pipelineSteps {
+		for r, reaction := range reactions {
+			if *rounds == 1 && no != r {
+				continue // in the short form each step hangs once, and each reaction is taken once
+			}
+			t.Run(name+" "+reaction, func(t *testing.T) {
+				t.Parallel()
+				onEveryEngine(t, 2000, func(g *ground) {
+					g.worker()
+					g.hangs(no, reaction)
+				})
+			})
+		}
+	}
+}
+
+// hangs runs the pipeline, and holds up the step of this number.
+func (g *ground) hangs(no int, reaction string) {
+	g.t.Helper()
+	name := pipelineSteps[no]
+	fields := "approve: true, timeout: 3s, backoff: 1s, on_timeout: " + reaction
+	if reaction == "retry" {
+		fields += ", retries: 50" // a slow machine may need some after the lock is gone, too
+	}
+	p := g.pipeline(map[string]string{name: fields})
+	p.awaitStep(name, "to be its turn", func(s task.PhaseStatus) bool { return strings.Contains(s.Detail, "godwit approve") })
+	leaves := g.somebody()
+	defer leaves()
+	p.must("approve", p.id, name)
+	p.awaitStep(name, "to pass its limit", func(s task.PhaseStatus) bool {
+		return s.Error != nil && s.Error.Class == task.Timeout && strings.Contains(s.Error.Message, "within its timeout of 3s")
+	})
+	if reaction == "hold" {
+		p.awaitState(task.TimedOut)
+		require.Equal(g.t, 4, p.wait().code)
+		require.True(g.t, p.status().Attention)
+	}
+	leaves()
+	if reaction == "rollback" {
+		p.wentBack()
+		return
+	}
+	await(g.t, limit, "the pipeline to be done", func() bool {
+		state := p.state()
+		if reaction == "hold" && state == task.TimedOut {
+			p.must("retry", p.id, name)
+		}
+		return state == task.Success
+	})
+	done := slices.Clone(pipelineSteps)
+	if reaction == "skip" {
+		done = slices.Delete(done, no, no+1)
+		require.Equal(g.t, task.Skipped, p.step(name).State)
+		require.Contains(g.t, p.step(name).Detail, "took too long")
+	}
+	p.stands(done...)
+	p.must("rollback", p.id)
+	p.wentBack()
+}
+
+// apart are four steps that are about a table each, so that of each the way back can
+// be barred by itself.
+const apart = `kind: pipeline
+name: four tables
+steps:
+  - {name: add, ddl: {database: %[1]s, table: t_add, alter: "ADD COLUMN tier integer", undo: "DROP COLUMN tier"}}
+  - {name: fill, backfill: {database: %[1]s, table: orders, set: {balance: "balance * 100"}}}
+  - {name: index, reindex: {database: %[1]s, create: "CREATE INDEX t_index_a ON t_index (a)"}}
+  - {name: note, sql: {database: %[1]s, statement: "INSERT INTO t_note VALUES (1)", undo: "DELETE FROM t_note"}}
+`
+
+func TestEveryUndoingThatFailsStopsTheRestAndIsTriedAgainByHand(t *testing.T) {
+	t.Parallel()
+	onEveryEngine(t, 500, func(g *ground) {
+		for _, table := range []string{"t_add", "t_index", "t_note"} {
+			g.exec("CREATE TABLE " + table + " (a integer NOT NULL PRIMARY KEY)")
+		}
+		g.worker()
+		p := g.runPipeline(fmt.Sprintf(apart, g.connection()))
+		p.succeeds()
+		tables := map[string]string{"add": "t_add", "fill": "orders", "index": "t_index", "note": "t_note"}
+		for _, table := range tables {
+			g.exec("ALTER TABLE " + table + " RENAME TO " + table + "_away")
+		}
+		p.must("rollback", p.id)
+		for i, name := range slices.Backward(pipelineSteps) {
+			p.awaitStep(name, "to fail to be undone", func(s task.PhaseStatus) bool { return strings.Contains(s.Detail, "its undoing failed") })
+			st := p.status()
+			require.Equal(g.t, task.Failed, st.State)
+			require.True(g.t, st.Attention)
+			for j, other := range st.Steps {
+				want := task.Success // nothing before it has been touched
+				if j > i {
+					want = task.RolledBack
+				}
+				require.True(g.t, j == i || other.State == want, "%s is %s", other.Name, other.State)
+			}
+			g.exec("ALTER TABLE " + tables[name] + "_away RENAME TO " + tables[name])
+			p.must("retry", p.id, name)
+		}
+		p.wentBack()
+		require.Zero(g.t, g.number("SELECT count(*) FROM t_note"))
+		require.Zero(g.t, g.usable("t_index_a"))
+		require.Zero(g.t, g.number("SELECT count(*) FROM information_schema.columns WHERE table_name = 't_add' AND column_name = 'tier' AND table_schema = "+g.schemaNow()))
+	})
+}
+
+// classic is a backup, a transformation, its verification and a cut-over.
+const classic = `kind: pipeline
+name: classic
+steps:
+  - {name: backup, sql: {database: %[1]s, statement: "CREATE TABLE orders_kept AS SELECT * FROM orders", undo: "DROP TABLE orders_kept"}}
+  - {name: transform, backfill: {database: %[1]s, table: orders, set: {balance: "balance * 100"}}}
+  - {name: verify, sql: {database: %[1]s, query: "SELECT count(*) FROM orders o JOIN orders_kept k ON k.id = o.id WHERE o.balance <> k.balance * 100", expect: 0}}
+  - {name: cutover, ddl: {database: %[1]s, table: orders, alter: "%[2]s", strategy: shadow}, approve: true, timeout: 8s, on_timeout: rollback}
+`
+
+func TestTheClassicCaseWhoseCutOverHangsOnSomebodysLockGoesBackAtItsLimit(t *testing.T) {
+	t.Parallel()
+	onEveryEngine(t, 2000, func(g *ground) {
+		alter := "MODIFY note varchar(300)"
+		if g.postgres() {
+			alter = "ALTER COLUMN visits TYPE numeric(20, 0)"
+		}
+		before := g.definition()
+		g.worker()
+		p := g.runPipeline(fmt.Sprintf(classic, g.connection(), alter))
+		p.awaitStep("cutover", "to be its turn", func(s task.PhaseStatus) bool { return strings.Contains(s.Detail, "godwit approve") })
+		leaves := g.somebody()
+		defer leaves()
+		p.must("approve", p.id, "cutover")
+		p.awaitStep("cutover", "to pass its limit", func(s task.PhaseStatus) bool { return s.Error != nil && s.Error.Class == task.Timeout })
+		leaves()
+		p.wentBack()
+		require.Equal(g.t, before, g.definition())
+		require.Zero(g.t, g.number("SELECT count(*) FROM information_schema.tables WHERE table_name = 'orders_kept' AND table_schema = "+g.schemaNow()))
+		require.Contains(g.t, p.wait().out, "within its timeout of 8s")
+	})
 }

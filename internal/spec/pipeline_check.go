@@ -70,8 +70,19 @@ func (c *Common) checkPipeline(found *document.Mistakes) {
 	if c.Verify.Mode != Checksum {
 		found.Add("verify", "belongs to the steps: give each its own")
 	}
-	if c.Timeouts.Total != 0 {
-		found.Add("timeouts.total", "of a whole pipeline is %s: give each step its timeout", document.NotYet)
+	var usual Common
+	document.Fill(&usual)
+	limits, defaults := c.Timeouts, usual.Timeouts
+	for _, of := range []struct {
+		phase      string
+		set, usual Duration
+	}{
+		{"preflight", limits.Preflight, defaults.Preflight}, {"backup", limits.Backup, defaults.Backup}, {"transform", limits.Transform, defaults.Transform},
+		{"verify", limits.Verify, defaults.Verify}, {"cutover", limits.Cutover, defaults.Cutover}, {"cleanup", limits.Cleanup, defaults.Cleanup},
+	} {
+		if of.set != of.usual {
+			found.Add("timeouts."+of.phase, "belongs to the steps: give each its own")
+		}
 	}
 }
 

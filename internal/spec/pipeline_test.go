@@ -115,7 +115,7 @@ func TestMistakesInAPipelineAreFoundWithTheirPlaceAndTheNearestChoice(t *testing
 func TestWhatBelongsToStepsIsRefusedForThePipeline(t *testing.T) {
 	for field, want := range map[string]string{
 		"throttle: {parallel: 2}": "belongs to the steps", "verify: {mode: none}": "belongs to the steps",
-		"timeouts: {total: 1h}": "of a whole pipeline is not supported by this version yet", "backup: {mode: dump}": "not supported by this version yet",
+		"timeouts: {transform: 1h}": "belongs to the steps", "backup: {mode: dump}": "not supported by this version yet",
 	} {
 		_, err := Parse("p.yaml", []byte(splitRegion+field+"\n"))
 		require.ErrorContains(t, err, want, field)

@@ -23,6 +23,9 @@ func (d *Desk) Retry(ctx context.Context, id string, request task.Request) (Star
 
 // Rollback undoes a migration, whether it runs or has ended in FAILED or TIMEOUT.
 func (d *Desk) Rollback(ctx context.Context, id string, request task.Request) (Started, error) {
+	if err := d.inOrder(ctx, id); err != nil {
+		return Started{}, err
+	}
 	return d.again(ctx, id, task.RollbackUpdate, request, func(in *workflows.MigrationInput) { in.Rollback = true })
 }
 
@@ -57,7 +60,7 @@ func (d *Desk) again(ctx context.Context, id, verb string, request task.Request,
 	if err := d.input(ctx, described, &in); err != nil {
 		return Started{}, err
 	}
-	next := workflows.MigrationInput{Spec: in.Spec, Ledger: in.Ledger, Target: in.Target}
+	next := workflows.MigrationInput{Spec: in.Spec, Ledger: in.Ledger, Target: in.Target, Pipeline: in.Pipeline}
 	set(&next)
 	return d.migrate(ctx, id, answer.Queue, next, fmt.Sprintf("%s, asked for by %s. %s", verb, request.By, request.Reason))
 }

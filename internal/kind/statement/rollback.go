@@ -100,10 +100,15 @@ func (it *item) happened(ctx context.Context, run *kind.Run, db kind.Site) (bool
 		return true, nil
 	case !it.Alone || len(shards[0].Digest) == 0 || string(shards[0].Digest) == "{}":
 		return false, nil
-	case it.Query == "":
-		return false, fault.New(task.Human, "%q was begun, and its outcome is not known: look in the database, take it back by hand if it has been done, and skip the step", it.Statements[0])
+	}
+	unknown := fault.New(task.Human, "%q was begun, and its outcome is not known: look in the database, take it back by hand if it has been done, and skip the step", it.Statements[0])
+	if it.Query == "" {
+		return false, unknown
 	}
 	got, err := kind.Answer(ctx, db, it.Query)
+	if err != nil && !kind.Classify(err).Class.Retryable() {
+		err = unknown // what the query asks about may not be there
+	}
 	return kind.True(got, &it.Expect), err
 }
 
