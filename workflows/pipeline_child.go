@@ -120,16 +120,46 @@ func (p *pipeline) start(s *pipelineStep, st *stepState, undo bool) *task.Failur
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			stateKey.ValueSet(string(task.Pending)), kindKey.ValueSet(st.Kind), targetKey.ValueSet(oneLine(place, mostSummary)), percentKey.ValueSet(0), attentionKey.ValueSet(false)),
 	})
-	future := workflow.ExecuteChildWorkflow(ctx, task.MigrationWorkflow, in)
-	var run workflow.Execution
-	if err := future.GetChildWorkflowExecution().Get(p.life, &run); err != nil {
+	p.awaitGone(st)
+	future, run, err := p.begun(ctx, st, in)
+	if err != nil {
 		return p.notStarted(st, err)
 	}
+	st.ends = future
 	if st.Child.Chain != run.RunID { // else its report was here first
 		st.Child = child{Chain: run.RunID, State: task.Running, Open: true}
 	}
 	workflow.GoNamed(p.life, "end of "+st.Name, func(ctx workflow.Context) { p.watch(ctx, st, run.RunID, future) })
 	return nil
+}
+
+// awaitGone waits until the step's earlier run is closed: it reports before it is, and
+// its id is not free until then.
+func (p *pipeline) awaitGone(st *stepState) {
+	if st.ends == nil || st.ends.IsReady() {
+		return
+	}
+	timer, stop := startTimer(p.life, stepGrace, "until the last run of step "+st.Name+" is closed")
+	defer stop()
+	p.await(func() bool { return st.ends.IsReady() || timer.IsReady() })
+}
+
+// mostBegun is how often it is tried to start a step's migration whose earlier run may
+// not be closed yet.
+const mostBegun = 6
+
+// begun starts a run. Of one that this run of the pipeline has not begun, only the
+// server knows when it is closed.
+func (p *pipeline) begun(ctx workflow.Context, st *stepState, in MigrationInput) (workflow.ChildWorkflowFuture, workflow.Execution, error) {
+	for i := 1; ; i++ {
+		future := workflow.ExecuteChildWorkflow(ctx, task.MigrationWorkflow, in)
+		var run workflow.Execution
+		err := future.GetChildWorkflowExecution().Get(p.life, &run)
+		if st.Child.Chain == "" || i == mostBegun || !temporal.IsWorkflowExecutionAlreadyStartedError(err) {
+			return future, run, err
+		}
+		_ = workflow.Sleep(p.life, backOff(minDelay, stepGrace, i)) // life is never cancelled
+	}
 }
 
 func (p *pipeline) notStarted(st *stepState, err error) *task.Failure {

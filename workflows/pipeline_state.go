@@ -3,6 +3,8 @@ package workflows
 import (
 	"time"
 
+	"go.temporal.io/sdk/workflow"
+
 	"godwit/internal/task"
 )
 
@@ -66,7 +68,8 @@ type stepState struct {
 	asked    string // the verb that an operator has asked for last
 	by       task.Request
 	undo     undoState
-	whole    bool // the limit that has passed is that of the whole pipeline
+	ends     workflow.Future // of the last run of its migration, where this run has begun it
+	whole    bool            // the limit that has passed is that of the whole pipeline
 }
 
 // undoState is how far the undoing of a step has come.

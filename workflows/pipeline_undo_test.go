@@ -146,7 +146,7 @@ func TestACallIsPassedOverAtOnceByWhoeverSkipsIt(t *testing.T) {
 	s.called = refusedWith(task.Mismatch, "was answered 503")
 	s.run()
 	s.ends(task.Success, task.Skipped)
-	require.Contains(t, s.status.Steps[0].Detail, "left as it was")
+	require.Contains(t, s.status.Steps[0].Detail, "left as it is")
 }
 
 func TestACallThatWasLostWithItsWorkerIsNotMadeAgainUnasked(t *testing.T) {

@@ -227,8 +227,16 @@ func (r *rig) reaches(want func(task.Status) bool) task.Status {
 	require.Eventually(r.t, func() bool {
 		status = r.status()
 		return want(status)
-	}, 20*time.Second, 50*time.Millisecond)
+	}, 20*time.Second, 50*time.Millisecond, "%v", shownStatus{&status})
 	return status
+}
+
+// shownStatus is a status for the message of a test that waits in vain.
+type shownStatus struct{ of *task.Status }
+
+func (s shownStatus) String() string {
+	text, err := json.MarshalIndent(s.of, "", " ")
+	return fmt.Sprintf("%s %v", text, err)
 }
 
 func (r *rig) running(name string, times int) {
@@ -272,9 +280,7 @@ func (r *rig) replays(folder, name string) {
 
 func (r *rig) replay(history *historypb.History, folder, name, suffix string) {
 	r.t.Helper()
-	replayer := worker.NewWorkflowReplayer()
-	Register(replayer)
-	require.NoError(r.t, replayer.ReplayWorkflowHistory(quiet{}, history))
+	replayed(r.t, history)
 	if folder == "" || name == "" {
 		return
 	}
