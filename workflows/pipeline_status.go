@@ -141,6 +141,9 @@ func (p *pipeline) steps() []task.PhaseStatus {
 		if st.waits != "" {
 			one.Detail = "waits for " + st.waits
 		}
+		if st.needsYou && st.undo == undoNone && st.Error != nil { // what can be done is said above
+			one.Detail = st.Error.Message
+		}
 		if st.undo == undoFailed {
 			one.Detail = "its undoing failed: " + st.Error.Message
 		}

@@ -24,7 +24,7 @@ var pipelineSteps = []string{"add", "fill", "index", "note"}
 const pipelineText = `kind: pipeline
 name: four steps
 steps:
-  - {name: add, ddl: {database: %[1]s, table: orders, alter: "ADD COLUMN tier integer", undo: "DROP COLUMN tier"}%[2]s}
+  - {name: add, ddl: {database: %[1]s, table: orders, alter: "ADD COLUMN tier integer", undo: "ALTER TABLE orders DROP COLUMN tier"}%[2]s}
   - {name: fill, backfill: {database: %[1]s, table: orders, set: {balance: "balance * 100"}, shards: {rows: 1000, parallel: 2}, chunks: {rows: 250}}%[3]s}
   - {name: index, reindex: {database: %[1]s, table: orders, create: "CREATE INDEX orders_country ON orders (country)"}%[4]s}
   - {name: note, sql: {database: %[1]s, statement: "UPDATE orders SET visits = visits + 1 WHERE id = 10", undo: "UPDATE orders SET visits = visits - 1 WHERE id = 10"}%[5]s}
@@ -211,7 +211,7 @@ func TestAStepThatHangsOnSomebodysLockEndsAtItsLimitAndIsAnsweredAsItsReactionSa
 func (g *ground) hangs(no int, reaction string) {
 	g.t.Helper()
 	name := pipelineSteps[no]
-	fields := "approve: true, timeout: 3s, backoff: 1s, on_timeout: " + reaction
+	fields := "approve: true, timeout: 10s, backoff: 1s, on_timeout: " + reaction
 	if reaction == "retry" {
 		fields += ", retries: 50" // a slow machine may need some after the lock is gone, too
 	}
@@ -221,7 +221,7 @@ func (g *ground) hangs(no int, reaction string) {
 	defer leaves()
 	p.must("approve", p.id, name)
 	p.awaitStep(name, "to pass its limit", func(s task.PhaseStatus) bool {
-		return s.Error != nil && s.Error.Class == task.Timeout && strings.Contains(s.Error.Message, "within its timeout of 3s")
+		return s.Error != nil && s.Error.Class == task.Timeout && strings.Contains(s.Error.Message, "within its timeout of 10s")
 	})
 	if reaction == "hold" {
 		p.awaitState(task.TimedOut)
@@ -256,46 +256,70 @@ func (g *ground) hangs(no int, reaction string) {
 const apart = `kind: pipeline
 name: four tables
 steps:
-  - {name: add, ddl: {database: %[1]s, table: t_add, alter: "ADD COLUMN tier integer", undo: "DROP COLUMN tier"}}
+  - {name: add, ddl: {database: %[1]s, table: t_add, alter: "ADD COLUMN tier integer", undo: "ALTER TABLE t_add DROP COLUMN tier"}}
   - {name: fill, backfill: {database: %[1]s, table: orders, set: {balance: "balance * 100"}}}
-  - {name: index, reindex: {database: %[1]s, create: "CREATE INDEX t_index_a ON t_index (a)"}}
+  - {name: index, reindex: {database: %[1]s, create: "CREATE INDEX t_index_b ON t_index (b)"}}
   - {name: note, sql: {database: %[1]s, statement: "INSERT INTO t_note VALUES (1)", undo: "DELETE FROM t_note"}}
 `
+
+// obstacle is what bars the way back of a step, and what removes it.
+type obstacle struct{ bars, clears []string }
+
+// obstacles are one for each step of apart.
+func (g *ground) obstacles() map[string]obstacle {
+	away := func(table string) obstacle {
+		return obstacle{[]string{"ALTER TABLE " + table + " RENAME TO " + table + "_away"}, []string{"ALTER TABLE " + table + "_away RENAME TO " + table}}
+	}
+	index := obstacle{[]string{"CREATE TABLE parent (a integer NOT NULL PRIMARY KEY)", "ALTER TABLE t_index ADD CONSTRAINT needs_b FOREIGN KEY (b) REFERENCES parent (a)"},
+		[]string{"ALTER TABLE t_index DROP FOREIGN KEY needs_b"}}
+	if g.postgres() {
+		index = obstacle{[]string{"CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no index is dropped today''; END'",
+			"CREATE EVENT TRIGGER refuse ON ddl_command_start WHEN TAG IN ('DROP INDEX') EXECUTE FUNCTION refuse()"}, []string{"DROP EVENT TRIGGER refuse"}}
+	}
+	return map[string]obstacle{"add": away("t_add"), "fill": away("orders"), "index": index, "note": away("t_note")}
+}
 
 func TestEveryUndoingThatFailsStopsTheRestAndIsTriedAgainByHand(t *testing.T) {
 	t.Parallel()
 	onEveryEngine(t, 500, func(g *ground) {
-		for _, table := range []string{"t_add", "t_index", "t_note"} {
-			g.exec("CREATE TABLE " + table + " (a integer NOT NULL PRIMARY KEY)")
-		}
+		g.exec("CREATE TABLE t_add (a integer NOT NULL PRIMARY KEY)", "CREATE TABLE t_index (a integer NOT NULL PRIMARY KEY, b integer)", "CREATE TABLE t_note (a integer NOT NULL PRIMARY KEY)")
 		g.worker()
 		p := g.runPipeline(fmt.Sprintf(apart, g.connection()))
 		p.succeeds()
-		tables := map[string]string{"add": "t_add", "fill": "orders", "index": "t_index", "note": "t_note"}
-		for _, table := range tables {
-			g.exec("ALTER TABLE " + table + " RENAME TO " + table + "_away")
+		obstacles := g.obstacles()
+		for _, o := range obstacles {
+			g.exec(o.bars...)
 		}
 		p.must("rollback", p.id)
 		for i, name := range slices.Backward(pipelineSteps) {
-			p.awaitStep(name, "to fail to be undone", func(s task.PhaseStatus) bool { return strings.Contains(s.Detail, "its undoing failed") })
-			st := p.status()
-			require.Equal(g.t, task.Failed, st.State)
-			require.True(g.t, st.Attention)
-			for j, other := range st.Steps {
-				want := task.Success // nothing before it has been touched
-				if j > i {
-					want = task.RolledBack
-				}
-				require.True(g.t, j == i || other.State == want, "%s is %s", other.Name, other.State)
-			}
-			g.exec("ALTER TABLE " + tables[name] + "_away RENAME TO " + tables[name])
+			p.awaitStep(name, "to fail to be undone", func(s task.PhaseStatus) bool {
+				require.NotEqual(g.t, task.RolledBack, s.State, "%s was barred", name)
+				return strings.Contains(s.Detail, "its undoing failed")
+			})
+			p.stopsAt(i)
+			g.exec(obstacles[name].clears...)
 			p.must("retry", p.id, name)
 		}
 		p.wentBack()
 		require.Zero(g.t, g.number("SELECT count(*) FROM t_note"))
-		require.Zero(g.t, g.usable("t_index_a"))
+		require.Zero(g.t, g.usable("t_index_b"))
 		require.Zero(g.t, g.number("SELECT count(*) FROM information_schema.columns WHERE table_name = 't_add' AND column_name = 'tier' AND table_schema = "+g.schemaNow()))
 	})
+}
+
+// stopsAt checks that those after a step are undone, and nothing before it is touched.
+func (p *pipelineRun) stopsAt(no int) {
+	p.t.Helper()
+	st := p.status()
+	require.Equal(p.t, task.Failed, st.State)
+	require.True(p.t, st.Attention)
+	for i, other := range st.Steps {
+		want := task.Success
+		if i > no {
+			want = task.RolledBack
+		}
+		require.True(p.t, i == no || other.State == want, "%s is %s", other.Name, other.State)
+	}
 }
 
 // classic is a backup, a transformation, its verification and a cut-over.
