@@ -119,3 +119,19 @@ func (l *Ledger) forgive(ctx context.Context, q engine.Querier, table, borrower 
 	_, err = l.store.exec(ctx, q, `delete from {lent} where "table" = ? and migration = ?`, table, l.ID)
 	return err
 }
+
+// Changed is the last earlier step of the pipeline that has changed a table's
+// definition and keeps what undoes that; empty for none.
+func (l *Ledger) Changed(ctx context.Context, table string) (id string, err error) {
+	err = l.store.each(ctx, l.store.db, `select m.id from {migration} m where m.kind = 'ddl' and m.state = ? and m.id <> ? and (
+		exists (select 1 from {claim} c where c."table" = ? and c.migration = m.id) or exists (select 1 from {lent} b where b."table" = ? and b.lender = m.id))
+		order by m.started_at`, []any{string(task.Success), l.ID, table, table}, func(rows engine.Rows) error {
+		var found string
+		err := rows.Scan(&found)
+		if p := pipelineOf(l.ID); p != "" && p == pipelineOf(found) {
+			id = found
+		}
+		return err
+	})
+	return id, err
+}
