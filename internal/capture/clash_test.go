@@ -84,34 +84,53 @@ func TestAValueThatDoesNotFitIsAnErrorAndNotLeftOut(t *testing.T) {
 
 func TestTheLastDrainingIsDoneWhileTheTableIsLocked(t *testing.T) {
 	everywhere(t, func(t *testing.T, r *rig) {
-		ctx := context.Background()
 		c, p := r.codes()
 		y := r.copying(c, p, 1000, 1000, 1)
 		require.NoError(t, y.copy(1))
 		r.exec("UPDATE "+r.quoted("codes")+" SET code = concat(code, 'x')", "DELETE FROM "+r.quoted("codes")+" WHERE id = 3")
-		d := capture.NewDrainer(r.db, c, r.db, &capture.Local{DB: r.db, Capture: c, Projection: p}, y.covered)
-		tx, err := r.db.Begin(ctx)
-		require.NoError(t, err)
-		defer tx.Rollback(ctx) //nolint:errcheck // after Commit it does nothing
-		lock := []string{"LOCK TABLE " + r.quoted("codes") + " IN ACCESS EXCLUSIVE MODE"}
-		if !r.postgres() {
-			lock = []string{"SET autocommit = 0", fmt.Sprintf("LOCK TABLES %s WRITE, %s WRITE, %s WRITE", r.quoted("codes"), r.quoted("codes_copy"), r.db.QuoteName(c.Log))}
-		}
-		for _, statement := range lock {
-			_, err := tx.Exec(ctx, statement)
-			require.NoError(t, err)
-		}
-		done, err := d.Finish(ctx, tx)
-		require.NoError(t, err)
-		require.EqualValues(t, 401, done.Entries)
-		if !r.postgres() { // or the session goes back to the pool with its locks
-			for _, statement := range []string{"UNLOCK TABLES", "SET autocommit = 1"} {
-				_, err := tx.Exec(ctx, statement)
-				require.NoError(t, err)
-			}
-		}
-		require.NoError(t, tx.Commit(ctx))
+		require.EqualValues(t, 401, r.finish(c, p).Entries)
 		require.Empty(t, r.log(c))
 		require.Equal(t, r.rows("SELECT id, code FROM "+r.quoted("codes")+" ORDER BY id", 2), r.rows("SELECT id, code FROM "+r.quoted("codes_copy")+" ORDER BY id", 2))
 	})
+}
+
+func TestTheLastDrainingTakesRowsFarApartThatExchangeTheirValues(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig) {
+		c, p := r.codes()
+		r.exec("INSERT INTO "+r.quoted("codes")+" SELECT n + 400, concat('c', n + 400) FROM ("+r.numbers(4600)+") numbers",
+			"INSERT INTO "+r.quoted("codes_copy")+" SELECT id, code FROM "+r.quoted("codes")+" ORDER BY id",
+			"DELETE FROM "+r.db.QuoteName(c.Log)+" WHERE id > 0",
+			"UPDATE "+r.quoted("codes")+" SET code = concat('y', id)",
+			"UPDATE "+r.quoted("codes")+" SET code = concat('c', 5001 - id)")
+		require.EqualValues(t, 10000, r.finish(c, p).Entries)
+		require.Empty(t, r.log(c))
+		require.Equal(t, r.rows("SELECT id, code FROM "+r.quoted("codes")+" ORDER BY id", 2), r.rows("SELECT id, code FROM "+r.quoted("codes_copy")+" ORDER BY id", 2))
+	})
+}
+
+// finish drains everything while nobody else can write.
+func (r *rig) finish(c *engine.Capture, p *engine.Projection) capture.Drained {
+	r.t.Helper()
+	ctx := context.Background()
+	tx, err := r.db.Begin(ctx)
+	require.NoError(r.t, err)
+	defer tx.Rollback(ctx) //nolint:errcheck // after Commit it does nothing
+	lock := []string{"LOCK TABLE " + r.quoted("codes") + " IN ACCESS EXCLUSIVE MODE"}
+	if !r.postgres() {
+		lock = []string{"SET autocommit = 0", fmt.Sprintf("LOCK TABLES %s WRITE, %s WRITE, %s WRITE", r.quoted("codes"), r.quoted("codes_copy"), r.db.QuoteName(c.Log))}
+	}
+	for _, statement := range lock {
+		_, err := tx.Exec(ctx, statement)
+		require.NoError(r.t, err)
+	}
+	done, err := r.drainer(c, p).Finish(ctx, tx)
+	require.NoError(r.t, err)
+	if !r.postgres() { // or the session goes back to the pool with its locks
+		for _, statement := range []string{"UNLOCK TABLES", "SET autocommit = 1"} {
+			_, err := tx.Exec(ctx, statement)
+			require.NoError(r.t, err)
+		}
+	}
+	require.NoError(r.t, tx.Commit(ctx))
+	return done
 }

@@ -31,6 +31,9 @@ type Database interface {
 	Entries(ctx context.Context, q engine.Querier, c *engine.Capture, w engine.Window, limit int64) ([]engine.Entry, error)
 	LastEntry(ctx context.Context, c *engine.Capture) (int64, error)
 	EntriesOf(ctx context.Context, q engine.Querier, c *engine.Capture, keys []engine.Key, limit int64) ([]engine.Entry, error)
+	// Unnoted writes the statements that make a session one whose writes to derived
+	// tables are not noted, for the rest of it: a drainer's.
+	Unnoted() []string
 	// HoldDoor keeps others from draining until the transaction ends.
 	HoldDoor(ctx context.Context, q engine.Querier, c *engine.Capture) error
 	// ForgetEntries writes the statement that removes entries.

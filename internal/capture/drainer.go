@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"godwit/internal/engine"
@@ -186,34 +187,43 @@ func Distinct(entries []engine.Entry) (keys []engine.Key, emptied bool) {
 	return keys, emptied
 }
 
-// finishBatch is how many entries are drained at once when nobody is to wait.
+// finishBatch is how many entries are read, and rows written, at once when nobody
+// is to wait.
 const finishBatch = 1000
 
 // Finish drains everything in the caller's transaction, in which the table is
-// locked against writes and every shard is done: at the cut-over. What comes in
-// its way is an error, the caller gives up and tries later. On MySQL, under
-// LOCK TABLES, the statements name the table, the copy and the changelog by
-// their own names, once each.
+// locked against writes and every shard is done: at the cut-over. Rows that
+// exchange unique values are in nobody's way, since all are removed before any is
+// written; so all entries are in memory at once. What comes in its way is an
+// error, the caller gives up and tries later. On MySQL, under LOCK TABLES, the
+// statements name the table, the copy and the changelog by their own names, once
+// each.
 func (d *Drainer) Finish(ctx context.Context, tx engine.Querier) (Drained, error) {
-	var done Drained
-	for {
-		entries, err := d.db.Entries(ctx, tx, d.capture, engine.Window{Until: math.MaxInt64, Whole: true}, finishBatch)
-		if err != nil || len(entries) == 0 {
-			return done, err
-		}
-		if err := d.db.HoldDoor(ctx, tx, d.capture); err != nil {
-			return done, err
-		}
-		keys, emptied := Distinct(entries)
-		if _, err := d.sink.Refresh(ctx, tx, keys, emptied, false); err != nil {
-			return done, err
-		}
-		if _, err := tx.Exec(ctx, d.db.ForgetEntries(d.capture, entries)); err != nil {
-			return done, err
-		}
-		done.Entries += int64(len(entries))
-		done.Keys += int64(len(keys))
+	if err := d.db.HoldDoor(ctx, tx, d.capture); err != nil {
+		return Drained{}, err
 	}
+	var entries []engine.Entry
+	for w := (engine.Window{Until: math.MaxInt64, Whole: true}); ; {
+		more, err := d.db.Entries(ctx, tx, d.capture, w, finishBatch)
+		if err != nil {
+			return Drained{}, err
+		}
+		if len(more) == 0 {
+			break
+		}
+		entries = append(entries, more...)
+		w.After = more[len(more)-1].ID
+	}
+	keys, emptied := Distinct(entries)
+	if _, err := d.sink.Refresh(ctx, tx, keys, emptied, false); err != nil {
+		return Drained{}, err
+	}
+	for part := range slices.Chunk(entries, finishBatch) {
+		if _, err := tx.Exec(ctx, d.db.ForgetEntries(d.capture, part)); err != nil {
+			return Drained{}, err
+		}
+	}
+	return Drained{Entries: int64(len(entries)), Keys: int64(len(keys))}, nil
 }
 
 // isBusy reports whether an error may not come again: a lock that was not to be

@@ -300,3 +300,30 @@ func TestPendingCountsEntriesAndTellsTheAgeOfTheOldest(t *testing.T) {
 }
 
 func writeFile(name, text string) error { return os.WriteFile(name, []byte(text), 0o644) }
+
+func TestWhatADrainerWritesToADerivedTableIsNotNoted(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig) {
+		ctx := context.Background()
+		r.exec("CREATE TABLE " + r.quoted("codes_copy") + " (id int NOT NULL PRIMARY KEY, code varchar(20) NOT NULL)")
+		c := r.db.CaptureOf(r.table("codes_copy"))
+		c.Derived = true
+		require.NoError(t, r.db.CreateCapture(ctx, c))
+		require.NoError(t, r.db.VerifyCapture(ctx, c, c.Table.Name))
+		drainer, err := r.db.Session(ctx)
+		require.NoError(t, err)
+		defer drainer.Destroy()
+		for _, statement := range r.db.Unnoted() {
+			_, err := drainer.Exec(ctx, statement)
+			require.NoError(t, err)
+		}
+		name := r.quoted("codes_copy")
+		for _, statement := range []string{"INSERT INTO " + name + " VALUES (1, 'a'), (2, 'b'), (3, 'c')", "UPDATE " + name + " SET code = 'd' WHERE id = 1", "UPDATE " + name + " SET id = 9 WHERE id = 2",
+			"DELETE FROM " + name + " WHERE id = 3"} {
+			_, err := drainer.Exec(ctx, statement)
+			require.NoError(t, err)
+		}
+		require.Empty(t, r.log(c))
+		r.exec("UPDATE "+name+" SET code = 'e' WHERE id = 1", "UPDATE "+name+" SET id = 10 WHERE id = 9")
+		require.Len(t, r.log(c), 3, "the application's changes are: %v", r.log(c))
+	})
+}

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"godwit/internal/engine"
@@ -12,7 +13,8 @@ import (
 // Sink makes rows of a copy what the table's are. The transactions are those of
 // the changelog: what is written elsewhere has to be committed on return.
 type Sink interface {
-	// Refresh does so for some keys; emptied says that also every row that the
+	// Refresh does so for some keys, all of whose rows are removed before any is
+	// written: they are not in each other's way. emptied says that also every row that the
 	// table does not have is to go. When it is tolerant, it holds back rows whose
 	// values have to be unique and are not, and returns them; they are noted as
 	// changed. Otherwise it fails with an error that IsClash knows.
@@ -36,10 +38,8 @@ var _ Sink = (*Local)(nil)
 
 // Refresh removes the rows of the keys and writes those that there are.
 func (l *Local) Refresh(ctx context.Context, tx engine.Querier, keys []engine.Key, emptied, tolerant bool) (held []engine.Key, err error) {
-	if emptied {
-		if _, err := tx.Exec(ctx, l.DB.RemoveLost(l.Capture, l.Projection)); err != nil {
-			return nil, err
-		}
+	if err := l.removeLost(ctx, tx, emptied); err != nil {
+		return nil, err
 	}
 	if len(keys) > 0 {
 		replace := l.replace
@@ -50,23 +50,47 @@ func (l *Local) Refresh(ctx context.Context, tx engine.Querier, keys []engine.Ke
 			return nil, err
 		}
 	}
-	if l.Fence == nil {
-		return held, nil
-	}
-	return held, l.Fence(ctx, tx)
+	return held, l.fenced(ctx, tx)
 }
 
-// replace removes the rows of keys and writes those that there are.
+// removeLost removes, when the table was emptied, every row that it does not have.
+func (l *Local) removeLost(ctx context.Context, tx engine.Querier, emptied bool) error {
+	if !emptied {
+		return nil
+	}
+	_, err := tx.Exec(ctx, l.DB.RemoveLost(l.Capture, l.Projection))
+	return err
+}
+
+func (l *Local) fenced(ctx context.Context, tx engine.Querier) error {
+	if l.Fence == nil {
+		return nil
+	}
+	return l.Fence(ctx, tx)
+}
+
+// mostKeys is how many keys one statement has.
+const mostKeys = 2000
+
+// replace removes the rows of keys and then writes those that there are.
 func (l *Local) replace(ctx context.Context, tx engine.Querier, keys []engine.Key, tolerant bool) (held []engine.Key, err error) {
-	statement, err := l.DB.RemoveKeys(l.Projection, keys)
-	if err != nil {
-		return nil, err
+	for part := range slices.Chunk(keys, mostKeys) {
+		statement, err := l.DB.RemoveKeys(l.Projection, part)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := tx.Exec(ctx, statement); err != nil {
+			return nil, err
+		}
 	}
-	if _, err := tx.Exec(ctx, statement); err != nil {
-		return nil, err
+	for part := range slices.Chunk(keys, mostKeys) {
+		_, more, err := l.write(ctx, tx, engine.Part{Keys: part}, tolerant)
+		if err != nil {
+			return nil, err
+		}
+		held = append(held, more...)
 	}
-	_, held, err = l.write(ctx, tx, engine.Part{Keys: keys}, tolerant)
-	return held, err
+	return held, nil
 }
 
 // write writes a part that the copy does not have, and finds what it had to leave out.

@@ -3,6 +3,7 @@ package chaos
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 
@@ -31,7 +32,7 @@ func TestAFrozenWorkerThatWakesUpWritesNothing(t *testing.T) {
 			t.Parallel()
 			s, random := newStage(t, sturdyRig(t)), dice(t)
 			zombie := s.worker()
-			m := startSlowly(s)
+			m := startSlower(s, 3) // also a slow machine has not copied it before the freeze
 			m.awaitMoreRows()
 			time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond) // the moment is what is random
 			zombie.freeze()
@@ -115,6 +116,7 @@ func takenOver(m *migration, zombie *worker) {
 	t := m.t
 	t.Helper()
 	before := m.shards(task.Transform)
+	require.True(t, slices.ContainsFunc(before, func(s shardRow) bool { return s.State == "running" }), "frozen in the middle of a shard")
 	m.stage.worker()
 	await(t, limit, "a shard of the frozen worker to be done by another one", func() bool {
 		for i, s := range m.shards(task.Transform) {

@@ -9,6 +9,10 @@ import "time"
 type Capture struct {
 	Table *Table `json:"table"`
 	Log   Name   `json:"log"`
+	// Derived says that the table is at first a copy that is kept true by draining
+	// another changelog. What a session writes to it that was made a drainer's
+	// (Unnoted) is no change of anybody's, and is not noted.
+	Derived bool `json:"derived,omitempty"`
 }
 
 // The columns of a changelog, besides those of the key. The entry of number 0

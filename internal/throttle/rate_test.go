@@ -37,7 +37,7 @@ func TestWithoutALimitNothingWaits(t *testing.T) {
 	r := NewRate(0)
 	began := time.Now()
 	require.NoError(t, pass(context.Background(), r, 1<<40))
-	require.Less(t, time.Since(began), 100*time.Millisecond)
+	require.Less(t, time.Since(began), time.Second)
 }
 
 func TestAnEndedContextEndsTheWait(t *testing.T) {
@@ -52,11 +52,11 @@ func TestALimitThatIsRaisedShortensAWaitThatHasBegun(t *testing.T) {
 	time.AfterFunc(50*time.Millisecond, func() { r.Set(1e6) })
 	began := time.Now()
 	require.NoError(t, pass(context.Background(), r, 1000))
-	require.Less(t, time.Since(began), 2*step)
+	require.Less(t, time.Since(began), 10*step)
 	r.Set(1)
 	time.AfterFunc(50*time.Millisecond, func() { r.Set(0) })
 	require.NoError(t, pass(context.Background(), r, 1000))
-	require.Less(t, time.Since(began), 4*step)
+	require.Less(t, time.Since(began), 20*step)
 }
 
 func TestWhatWasNotWaitedForIsWaitedForByTheNext(t *testing.T) {

@@ -33,6 +33,12 @@ func (s *Server) CaptureOf(t *engine.Table) *engine.Capture {
 	return &engine.Capture{Table: t, Log: Beside(t.Name, logSuffix)}
 }
 
+// unnoted is the variable of a session whose writes to a derived table are not noted.
+const unnoted = "@godwit_unnoted"
+
+// Unnoted makes a session one whose writes to derived tables are not noted.
+func (s *Server) Unnoted() []string { return []string{"SET " + unnoted + " = 1"} }
+
 // captureTrigger is one of the triggers that note changes.
 type captureTrigger struct{ name, event, body string }
 
@@ -48,6 +54,9 @@ func captureTriggers(c *engine.Capture) []captureTrigger {
 		return "INSERT INTO " + QuoteName(c.Log) + " (" + strings.Join(into, ", ") + ") VALUES (" + strings.Join(values, ", ") + "); "
 	}
 	body := func(statements string) string {
+		if c.Derived {
+			statements = "IF " + unnoted + " IS NULL THEN " + statements + "END IF; "
+		}
 		return fmt.Sprintf("BEGIN DECLARE CONTINUE HANDLER FOR %d BEGIN END; %sEND", noSuchTable, statements)
 	}
 	// Byte for byte: to another table's collation, two that are the same to this

@@ -320,6 +320,7 @@ func (p *reshapePlan) reverse(context.Context) error {
 		}
 	}
 	p.out.Reverse, p.out.Back = r, p.server.CaptureOf(p.out.Made)
+	p.out.Back.Derived = true
 	return nil
 }
 

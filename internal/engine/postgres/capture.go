@@ -54,6 +54,12 @@ const (
 	emptyTrigger = "godwit_capture_empty" // TRUNCATE
 )
 
+// unnoted is the setting of a session whose writes to a derived table are not noted.
+const unnoted = "godwit.unnoted"
+
+// Unnoted makes a session one whose writes to derived tables are not noted.
+func (s *Server) Unnoted() []string { return []string{"SET " + unnoted + " = 'on'"} }
+
 // CreateCapture makes the changelog, the function and the triggers in one
 // transaction, as far as they are not there.
 //
@@ -116,6 +122,9 @@ func (s *Server) captureStatements(c *engine.Capture, there *foundCapture, colum
 		list = append(list, "DROP TRIGGER IF EXISTS "+Quote(t.name)+" ON "+QuoteName(t.table))
 	}
 	guard := "NULL::" + log + " IS NULL" // the dependency on the changelog, and always true
+	if c.Derived {
+		guard += " AND pg_catalog.current_setting('" + unnoted + "', true) IS DISTINCT FROM 'on'"
+	}
 	var before, after []string
 	for _, column := range c.Table.Key {
 		before, after = append(before, "OLD."+Quote(column)), append(after, "NEW."+Quote(column))

@@ -239,6 +239,7 @@ func (p *reshapePlan) reverse(ctx context.Context, c *clone) error {
 		p.out.Notes = append(p.out.Notes, fmt.Sprintf("a rollback after the cut-over leaves %s of rows as it was; rows that are new by then get the default", strings.Join(r.Kept, ", ")))
 	}
 	p.out.Back, p.out.Reverse = p.server.CaptureOf(made), r
+	p.out.Back.Derived = true
 	return nil
 }
 

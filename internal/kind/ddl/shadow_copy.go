@@ -38,7 +38,7 @@ const (
 
 // shard does a shard of the transform: it copies rows, or builds an index.
 func (s *shadow) shard(ctx context.Context, in task.ShardInput) (task.ShardResult, error) {
-	session, err := s.session(ctx, s.db.Impatient(rowLock, tableLock))
+	session, err := s.drainSession(ctx)
 	if err != nil {
 		return task.ShardResult{}, err
 	}
@@ -80,6 +80,12 @@ func (s *shadow) session(ctx context.Context, settings []string) (engine.Session
 		}
 	}
 	return session, nil
+}
+
+// drainSession is one that copies and drains: what it writes to the shadow is not
+// noted for the way back.
+func (s *shadow) drainSession(ctx context.Context) (engine.Session, error) {
+	return s.session(ctx, append(s.db.Impatient(rowLock, tableLock), s.db.Unnoted()...))
 }
 
 // sizer goes on with the size that the migration's chunks have had.

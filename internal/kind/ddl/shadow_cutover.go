@@ -137,7 +137,7 @@ func (s *shadow) trySwap(ctx context.Context, lease *ledger.Lease, try int) erro
 	if err := s.freshen(ctx); err != nil {
 		return err
 	}
-	session, err := s.db.Session(ctx)
+	session, err := s.session(ctx, s.db.Unnoted())
 	if err != nil {
 		return err
 	}
@@ -224,7 +224,7 @@ func (r *lockReport) within(ctx context.Context, work func(ctx context.Context) 
 
 // drainTo drains until so many changes are left at the most.
 func (s *shadow) drainTo(ctx context.Context, most int64) error {
-	session, err := s.session(ctx, s.db.Impatient(rowLock, tableLock))
+	session, err := s.drainSession(ctx)
 	if err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ func (s *shadow) measure(ctx context.Context, done capture.Drained) (engine.Pend
 // another one that has the same unique value: one that has it in truth is found
 // out here.
 func (s *shadow) catchUp(ctx context.Context) error {
-	session, err := s.session(ctx, s.db.Impatient(rowLock, tableLock))
+	session, err := s.drainSession(ctx)
 	if err != nil {
 		return err
 	}
