@@ -136,9 +136,9 @@ func (b *bank) killWorkers(most int) (stop func() int) {
 // cutoverPlaces are those that a cut-over comes to, in their order.
 func (b *bank) cutoverPlaces() []string {
 	if b.postgres() {
-		return []string{"cut-over begins", "before lock", "locked", "drained under lock", "before rename", "after rename", "swapped"}
+		return []string{"cut-over begins", "names looked at", "before lock", "locked", "drained under lock", "before rename", "after rename", "swapped"}
 	}
-	return []string{"cut-over begins", "before lock", "locked", "drained under lock", "before rename", "rename waits", "before unlock", "after rename"}
+	return []string{"cut-over begins", "names looked at", "before lock", "locked", "drained under lock", "before rename", "rename waits", "before unlock", "after rename"}
 }
 
 // copyPlaces are those that come before it.
@@ -186,7 +186,7 @@ func TestCutoversWhoseSessionsAreKilledAtEveryPlaceLoseNothing(t *testing.T) {
 			renamer bool
 		}
 		var ends []end
-		for _, place := range b.cutoverPlaces()[2:] {
+		for _, place := range b.cutoverPlaces()[3:] {
 			switch place {
 			case "swapped", "after rename":
 				if b.postgres() && place == "after rename" {

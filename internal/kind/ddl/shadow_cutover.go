@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
-	"godwit/internal/capture"
 	"godwit/internal/engine"
 	"godwit/internal/fault"
 	"godwit/internal/hook"
@@ -74,10 +71,13 @@ func (s *shadow) swap(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	hook.At("names looked at")
 	if stand == engine.StandBeside {
-		if err := s.prepareSwap(ctx); err != nil {
+		if err := s.prepareSwap(ctx); err != nil && !s.hasCome(ctx, err) {
 			return err
 		}
+	}
+	if stand == engine.StandBeside || stand == engine.StandSwapped {
 		in := task.ShardInput{Ref: s.run.Ref, Phase: task.Cutover, Shard: stepsShard}
 		if _, err := s.run.Attempt(ctx, in, "", func(lease *ledger.Lease) error { return s.swapPatiently(ctx, lease) }); err != nil {
 			return err
@@ -90,6 +90,18 @@ func (s *shadow) swap(ctx context.Context) error {
 		return fault.About(s.it.name(), task.Human, "the tables of the online copy are not there as they were left: %s, %s; roll back and start again", s.r.Shadow, s.r.Old)
 	}
 	return s.it.setState(ctx, s.run, s.db, itemAltered)
+}
+
+// hasCome reports whether the names have been changed all the same, which is what
+// a try failed for: one that was lost on its way, of this attempt or of one before,
+// may still have come through. Who was superseded is not to go on.
+func (s *shadow) hasCome(ctx context.Context, cause error) bool {
+	switch kind.Classify(cause).Class {
+	case task.Superseded, task.Undone:
+		return false
+	}
+	stand, err := s.db.Stand(ctx, s.r)
+	return err == nil && stand == engine.StandSwapped
 }
 
 // prepareSwap looks whether everything is as it was left, and makes what will
@@ -115,9 +127,14 @@ func (s *shadow) swapPatiently(ctx context.Context, lease *ledger.Lease) error {
 	began := time.Now()
 	l := s.lock(task.Cutover, "cut-over", append([]engine.Name{s.r.Table.Name}, s.r.Also...))
 	l.window = true
-	err := l.patiently(ctx, func(ctx context.Context) error { return s.trySwap(ctx, lease, l.tries) })
+	stand, err := s.db.Stand(ctx, s.r)
 	if err != nil {
 		return err
+	}
+	if stand != engine.StandSwapped { // by an attempt that did not come to say so
+		if err := l.patiently(ctx, func(ctx context.Context) error { return s.trySwap(ctx, lease, l.tries) }); err != nil {
+			return err
+		}
 	}
 	p := ledger.Progress{Done: true}
 	if err := lease.Advance(ctx, s.run.Ledger.DB(), p); err != nil {
@@ -131,6 +148,16 @@ func (s *shadow) swapPatiently(ctx context.Context, lease *ledger.Lease) error {
 // trySwap drains until little is left, and then tries once. Whatever it comes
 // to is found out from the catalog.
 func (s *shadow) trySwap(ctx context.Context, lease *ledger.Lease, try int) error {
+	report := &lockReport{limit: s.share()}
+	if err := s.swapOnce(ctx, lease, try, report); err != nil {
+		if kind.Classify(err).Class == task.Busy || !s.hasCome(ctx, err) {
+			return err
+		}
+	}
+	return s.run.Ledger.Note(ctx, task.Event{What: "swapped", Phase: task.Cutover, Table: s.it.name(), Attempt: try, Duration: report.took(), Detail: report.String()})
+}
+
+func (s *shadow) swapOnce(ctx context.Context, lease *ledger.Lease, try int, report *lockReport) error {
 	if err := s.drainTo(ctx, mostUnderLock); err != nil {
 		return err
 	}
@@ -145,23 +172,12 @@ func (s *shadow) trySwap(ctx context.Context, lease *ledger.Lease, try int) erro
 	if err := lease.Move(ctx, session.ID()); err != nil {
 		return err
 	}
-	report := &lockReport{limit: s.share()}
-	err = s.db.Swap(ctx, session, s.oneTry(try, s.r, report, func(ctx context.Context, q engine.Querier) error {
+	return s.db.Swap(ctx, session, s.oneTry(try, s.r, report, func(ctx context.Context, q engine.Querier) error {
 		if err := s.run.Ledger.Steers(ctx, q); err != nil {
 			return err
 		}
 		return lease.Advance(ctx, q, ledger.Progress{})
 	}))
-	if err != nil {
-		if kind.Classify(err).Class == task.Busy {
-			return err
-		}
-		stand, looked := s.db.Stand(ctx, s.r)
-		if looked != nil || stand != engine.StandSwapped {
-			return err
-		}
-	}
-	return s.run.Ledger.Note(ctx, task.Event{What: "swapped", Phase: task.Cutover, Table: s.it.name(), Attempt: try, Duration: report.took(), Detail: report.String()})
 }
 
 // oneTry is a try to change the names, forwards or back, for a copy r.
@@ -190,38 +206,6 @@ func (s *shadow) wait(try int) time.Duration {
 	return min(firstWait<<min(max(try-1, 0), 10), s.share())
 }
 
-// lockReport tells how long the lock was had, and for what.
-type lockReport struct {
-	limit   time.Duration // for what is done under it
-	since   time.Time     // zero when it was not had
-	drained capture.Drained
-	rows    int64
-}
-
-func (r *lockReport) String() string {
-	return fmt.Sprintf("under the lock, %d noted changes were drained and %d rows compared", r.drained.Entries, r.rows)
-}
-
-// took is for how long the lock has been had.
-func (r *lockReport) took() time.Duration {
-	if r.since.IsZero() {
-		return 0
-	}
-	return time.Since(r.since)
-}
-
-// within bounds what is done under the lock: rather than have everybody wait,
-// it is given up and tried later.
-func (r *lockReport) within(ctx context.Context, work func(ctx context.Context) error) error {
-	bounded, cancel := context.WithDeadline(ctx, r.since.Add(r.limit))
-	defer cancel()
-	err := work(bounded)
-	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
-		return fault.New(task.Busy, "what was left to do under the lock took longer than %s: %w", r.limit, err)
-	}
-	return err
-}
-
 // drainTo drains until so many changes are left at the most.
 func (s *shadow) drainTo(ctx context.Context, most int64) error {
 	session, err := s.drainSession(ctx)
@@ -248,62 +232,6 @@ func (s *shadow) drainTo(ctx context.Context, most int64) error {
 			return fault.About(s.it.name(), task.Busy, "%d noted changes of %s are left, more than are drained while the application waits: it changes rows faster than they are drained", p.Rows, s.it.name())
 		}
 	}
-}
-
-// last drains the rest while nobody else can write, and compares what it has touched.
-func (s *shadow) last(ctx context.Context, q engine.Querier, r *engine.Reshaping, report *lockReport) (err error) {
-	sink := &touching{Local: capture.Local{DB: s.db, Capture: r.Capture, Projection: r.Forward}}
-	d := capture.NewDrainer(s.db, r.Capture, s.db, sink, whole)
-	if report.drained, err = d.Finish(ctx, q); err != nil {
-		switch {
-		case sink.IsClash(err):
-			return fault.New(task.Busy, "a unique value is just being exchanged: %w", err)
-		case kind.Classify(err).Class == task.Data: // the next draining finds out of which row
-			return fault.New(task.Busy, "what has just been written has no place in the other form: %w", err)
-		}
-		return err
-	}
-	for keys := range slices.Chunk(sink.touched, mostLeftOut) {
-		found, err := s.db.Compare(ctx, q, r, engine.Part{Keys: keys}, nil)
-		if err != nil {
-			return err
-		}
-		report.rows += found.Rows
-		if found.Same() {
-			continue
-		}
-		rows, err := s.db.Disagreements(ctx, q, r, engine.Part{Keys: keys}, nil, s.run.Spec.Verify.Report)
-		if err != nil {
-			return err
-		}
-		return fault.About(s.it.name(), task.Mismatch, "rows of %s that have just been drained are not in %s as they should be: %s; the names have not been changed: mend the rows and retry, or roll back",
-			r.Table.Name, r.Shadow, describe(r.Table, rows))
-	}
-	return nil
-}
-
-// describe names the first rows that differ, with their values.
-func describe(t *engine.Table, rows []engine.Disagreement) string {
-	texts := make([]string, min(len(rows), mostNamed))
-	for i, row := range rows[:len(texts)] {
-		texts[i] = "row " + t.RowName(row.Key) + " is " + row.What
-		for _, c := range row.Columns {
-			texts[i] += fmt.Sprintf(" %s (%s instead of %s)", c.Column, show(c.Have), show(c.Want))
-		}
-	}
-	return strings.Join(texts, "; ")
-}
-
-// touching is a Local that remembers which rows it was about.
-type touching struct {
-	capture.Local
-	touched []engine.Key
-}
-
-// Refresh makes rows of the copy what the table's are.
-func (t *touching) Refresh(ctx context.Context, tx engine.Querier, keys []engine.Key, emptied, tolerant bool) ([]engine.Key, error) {
-	t.touched = append(t.touched, keys...)
-	return t.Local.Refresh(ctx, tx, keys, emptied, tolerant)
 }
 
 // conclude does what follows the swap, and may be done again.
