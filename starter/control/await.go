@@ -27,6 +27,12 @@ func (d *Desk) AwaitState(ctx context.Context, id string, outage Outage) (task.S
 	return d.await(ctx, id, outage, func(a Answer) bool { return a.Status.State.Final() })
 }
 
+// AwaitEnd waits until a migration's workflow has ended: after SUCCESS that is
+// when nothing is kept any more, or when it has been rolled back.
+func (d *Desk) AwaitEnd(ctx context.Context, id string, outage Outage) (task.State, error) {
+	return d.await(ctx, id, outage, func(a Answer) bool { return !a.Open })
+}
+
 // AwaitUndone waits until a migration's workflow has ended, or, of a pipeline, until the
 // undoing of a step has failed: then it waits for an operator.
 func (d *Desk) AwaitUndone(ctx context.Context, id string, outage Outage) (task.State, error) {
