@@ -114,7 +114,10 @@ func resume(ctx context.Context, run *kind.Run, db kind.Site, m *ledger.Migratio
 	if err := m.Fingerprint.Compare(now); err != nil {
 		return task.PreflightResult{}, err
 	}
-	return task.PreflightResult{}, run.Ledger.Continue(ctx, text, nil)
+	if err := run.Ledger.Continue(ctx, text, nil); err != nil {
+		return task.PreflightResult{}, err
+	}
+	return task.PreflightResult{}, allowAgain(ctx, run, db, m)
 }
 
 // printOf is what the plan is made from.

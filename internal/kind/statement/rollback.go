@@ -89,27 +89,35 @@ func (s *Statement) Rollback(ctx context.Context, run *kind.Run) error {
 }
 
 // happened reports whether the statement has been run. Of one that commits by itself
-// and was only begun, the query tells; without one, an operator has to.
+// and was only begun, a query that is true tells; otherwise an operator has to. A query
+// that is not may be so because of what the statement has done.
 func (it *item) happened(ctx context.Context, run *kind.Run, db kind.Site) (bool, error) {
 	shards, err := run.Ledger.Shards(ctx, task.Transform)
 	if err != nil || len(shards) == 0 {
 		return false, err
 	}
+	p, err := progressOf(shards[0].Digest)
 	switch {
-	case shards[0].State == ledger.ShardDone:
+	case err != nil:
+		return false, err
+	case shards[0].State == ledger.ShardDone, p.Ran:
 		return true, nil
-	case !it.Alone || len(shards[0].Digest) == 0 || string(shards[0].Digest) == "{}":
+	case !it.Alone || !p.Begun:
 		return false, nil
 	}
-	unknown := fault.New(task.Human, "%q was begun, and its outcome is not known: look in the database, take it back by hand if it has been done, and skip the step", it.Statements[0])
-	if it.Query == "" {
-		return false, unknown
+	if it.Query != "" {
+		got, err := kind.Answer(ctx, db, it.Query)
+		switch {
+		case err != nil && kind.Classify(err).Class.Retryable():
+			return false, err
+		case err == nil && kind.True(got, &it.Expect): // what it asks about may not be there
+			return true, nil
+		}
 	}
-	got, err := kind.Answer(ctx, db, it.Query)
-	if err != nil && !kind.Classify(err).Class.Retryable() {
-		err = unknown // what the query asks about may not be there
+	if run.Cancel {
+		return false, run.Ledger.Note(ctx, task.Event{What: "not undone", Phase: task.Cleanup, Detail: "the statement was begun, and its outcome is not known: what it has done stays"})
 	}
-	return kind.True(got, &it.Expect), err
+	return false, fault.New(task.Human, "%q was begun, and its outcome is not known: look in the database, take it back by hand if it has been done, and skip the step", it.Statements[0])
 }
 
 // takeBack runs the undo with the line in the ledger that says so.

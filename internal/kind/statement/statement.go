@@ -72,7 +72,7 @@ const (
 // committed are the words that begin statements which MySQL and MariaDB commit by
 // themselves.
 var committed = regexp.MustCompile(`(?is)^(\s|/\*.*?\*/|--[^\n]*\n|#[^\n]*\n)*(alter|create|drop|truncate|rename|grant|revoke|analyze|optimize|repair|check\s+table|checksum|` +
-	`lock|unlock|flush|reset|change|cache|load\s+index|install|uninstall|set\s+password|start|stop|purge)\b`)
+	`lock|unlock|flush|reset|change|cache|load\s+index|install|uninstall|set\s+password|set\s+statement|start|stop|purge)\b`)
 
 // commitsAlone reports whether the server commits one of the statements by itself. It
 // has to be the only one then.

@@ -157,12 +157,81 @@ func TestWhatMayHaveBeenCommittedIsNotRunAgainUnasked(t *testing.T) {
 		j.announce()
 		r.exec("CREATE TABLE extra (id int)")
 		require.Equal(t, task.Human, class(t, j.try(t.Context())))
-		require.ErrorContains(t, j.try(t.Context()), "exists", "whoever retries wants it run again")
+		require.Equal(t, task.Human, class(t, j.try(t.Context())), "the retry queue is nobody who has looked")
+		j.ends(task.TimedOut, task.Human)
+		j.begin()
+		require.Equal(t, task.Human, class(t, j.try(t.Context())), "nor is a limit that has passed meanwhile")
+		j.ends(task.Failed, task.Human)
+		j.begin()
+		require.ErrorContains(t, j.try(t.Context()), "exists", "whoever retries what has said so wants it run again")
+		require.ErrorContains(t, j.try(t.Context()), "exists", "and the server has refused it, which is known")
 
 		asked := r.job("asked", "statement: CREATE TABLE more (id int)\nquery: SELECT count(*) FROM information_schema.tables WHERE table_schema = database() AND table_name = 'more'\nexpect: 1\n")
 		asked.announce()
 		r.exec("CREATE TABLE more (id int)")
 		require.NoError(t, asked.try(t.Context()), "the query tells that it has been done")
+	})
+}
+
+// ends notes how a run has ended, as the workflow does.
+func (j *job) ends(state task.State, class task.Class) {
+	j.r.t.Helper()
+	require.NoError(j.r.t, j.run().Ledger.SetState(context.Background(), state, task.Transform, &task.Failure{Class: class, Message: "it has ended"}))
+}
+
+func TestWhatWasEmptiedIsNotEmptiedAgainByTheRetryQueue(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig) {
+		if r.kind == sandbox.Postgres {
+			return // its transaction tells
+		}
+		j := r.job("emptied", "statement: TRUNCATE TABLE orders\n")
+		j.announce()
+		r.exec("TRUNCATE TABLE orders")
+		r.exec("INSERT INTO " + r.table() + " VALUES (7, 'written since')")
+		for range 3 {
+			require.Equal(t, task.Human, class(t, j.try(t.Context())))
+		}
+		require.Equal(t, "1", r.rows())
+		j.ends(task.Failed, task.Human)
+		j.begin()
+		require.NoError(t, j.try(t.Context()))
+		require.Equal(t, "0", r.rows())
+	})
+}
+
+func TestWhatTheServerHasCommittedIsUndoneAlthoughItsQueryDisagrees(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig) {
+		if r.kind == sandbox.Postgres {
+			return // it takes the statement back
+		}
+		there := func() string {
+			return r.answer("SELECT count(*) FROM information_schema.tables WHERE table_schema = database() AND table_name = 'extra'")
+		}
+		j := r.job("disagrees", "statement: CREATE TABLE extra (id int)\nquery: SELECT count(*) FROM orders\nexpect: 5\nundo: DROP TABLE extra\n")
+		j.begin()
+		require.Equal(t, task.Mismatch, class(t, j.try(t.Context())))
+		require.Equal(t, task.Mismatch, class(t, j.try(t.Context())), "it is known to have run: only the query is asked again")
+		require.Equal(t, "1", there())
+		require.NoError(t, j.rollback())
+		require.Equal(t, "0", there())
+
+		stays := r.job("no undo", "statement: CREATE TABLE extra (id int)\nquery: SELECT count(*) FROM orders\nexpect: 5\n")
+		stays.begin()
+		require.Equal(t, task.Mismatch, class(t, stays.try(t.Context())))
+		require.Equal(t, task.Human, class(t, stays.rollback()))
+	})
+}
+
+func TestAStatementOfUnknownOutcomeIsNotTakenForOneThatNeverRan(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig) {
+		if r.kind == sandbox.Postgres {
+			return // its transaction tells
+		}
+		j := r.job("unknown", "statement: CREATE TABLE extra (id int)\nquery: SELECT count(*) FROM orders\nexpect: 5\nundo: DROP TABLE extra\n")
+		j.announce()
+		require.Equal(t, task.Human, class(t, j.rollback()))
+		j.cancel = true
+		require.NoError(t, j.rollback(), "a cancel leaves what nobody knows")
 	})
 }
 

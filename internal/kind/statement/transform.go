@@ -18,9 +18,22 @@ import (
 // shard's digest.
 type progress struct {
 	Begun bool `json:"begun,omitempty"`
-	// Asked says that an operator has been told that the outcome is not known:
-	// whoever retries wants it run again.
+	// Ran says that the server has carried it out: what is left is its query.
+	Ran bool `json:"ran,omitempty"`
+	// Asked says that an operator is to be told that the outcome is not known. It is no
+	// leave to run it again: see allowAgain.
 	Asked bool `json:"asked,omitempty"`
+}
+
+// progressOf reads a shard's digest.
+func progressOf(digest json.RawMessage) (p progress, err error) {
+	if len(digest) == 0 {
+		return p, nil
+	}
+	if err := json.Unmarshal(digest, &p); err != nil {
+		return p, fmt.Errorf("the progress in the ledger cannot be read: %w", err)
+	}
+	return p, nil
 }
 
 // PrepareTransform makes the one shard.
@@ -93,15 +106,25 @@ func (it *item) doTogether(ctx context.Context, session engine.Session, lease *l
 
 // doAlone runs the one statement that the server commits by itself.
 func (it *item) doAlone(ctx context.Context, db kind.Site, session engine.Session, lease *ledger.Lease) error {
-	var p progress
-	if lease.Digest != nil {
-		if err := json.Unmarshal(lease.Digest, &p); err != nil {
-			return fmt.Errorf("the progress in the ledger cannot be read: %w", err)
+	p, err := progressOf(lease.Digest)
+	switch {
+	case err != nil:
+		return err
+	case p.Begun && !p.Ran:
+		return it.resolve(ctx, db, lease)
+	case !p.Begun:
+		if err := it.runAlone(ctx, db, session, lease); err != nil {
+			return err
 		}
 	}
-	if p.Begun && !p.Asked {
-		return it.resolve(ctx, db, lease)
+	if err := it.ask(ctx, session); err != nil {
+		return err
 	}
+	return finish(ctx, db, lease)
+}
+
+// runAlone runs it, with a line in the ledger before and after.
+func (it *item) runAlone(ctx context.Context, db kind.Site, session engine.Session, lease *ledger.Lease) error {
 	if err := lease.Advance(ctx, db, ledger.Progress{Digest: progress{Begun: true}}); err != nil {
 		return err
 	}
@@ -115,10 +138,36 @@ func (it *item) doAlone(ctx context.Context, db kind.Site, session engine.Sessio
 		return refused(it.Statements[0], err)
 	}
 	hook.At("statement run")
-	if err := it.ask(ctx, session); err != nil {
+	return lease.Advance(ctx, db, ledger.Progress{Digest: progress{Begun: true, Ran: true}})
+}
+
+// allowAgain lets a statement of unknown outcome be run again, on behalf of whoever
+// continues a run that has ended with saying so. Nothing else does: the retry queue,
+// and a step whose limit has passed, come back by themselves.
+func allowAgain(ctx context.Context, run *kind.Run, db kind.Site, m *ledger.Migration) error {
+	if m.State != task.Failed || m.Error == nil || m.Error.Class != task.Human {
+		return nil
+	}
+	shards, err := run.Ledger.Shards(ctx, task.Transform)
+	if err != nil || len(shards) == 0 || shards[0].State == ledger.ShardDone {
 		return err
 	}
-	return finish(ctx, db, lease)
+	if p, err := progressOf(shards[0].Digest); err != nil || !p.Asked {
+		return err
+	}
+	lease, err := run.Ledger.ClaimShard(ctx, task.ShardInput{Ref: run.Ref, Phase: task.Transform, Shard: shardNo}, "")
+	if err != nil {
+		return err
+	}
+	if err := db.Transaction(ctx, func(tx engine.Tx) error {
+		if err := run.Ledger.Steers(ctx, tx); err != nil { // one that wakes up late allows nothing
+			return err
+		}
+		return lease.Advance(ctx, tx, ledger.Progress{Digest: progress{}})
+	}); err != nil {
+		return err
+	}
+	return lease.Yield(ctx)
 }
 
 // resolve finds out what became of a statement whose attempt was lost.
@@ -183,7 +232,10 @@ func (it *item) ask(ctx context.Context, q engine.Querier) error {
 		return nil
 	}
 	what := ""
-	if len(it.Statements) > 0 && !it.Alone {
+	switch {
+	case it.Alone:
+		what = "; the statement has been run, and the server has committed it: a retry asks again, a rollback runs the undo"
+	case len(it.Statements) > 0:
 		what = "; the statement has been taken back"
 	}
 	return fault.New(task.Mismatch, "%q says %s instead of %s%s", it.Query, got, it.Expect, what)
