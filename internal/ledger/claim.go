@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"slices"
 
 	"godwit/internal/engine"
 	"godwit/internal/fault"
@@ -18,7 +19,7 @@ func (l *Ledger) claim(ctx context.Context, tx engine.Tx, tables []string) error
 	if err := l.releaseClaims(ctx, tx); err != nil {
 		return err
 	}
-	for _, table := range tables {
+	for _, table := range slices.Sorted(slices.Values(tables)) {
 		lent, err := l.borrow(ctx, tx, table)
 		if err != nil {
 			return err
@@ -86,34 +87,21 @@ func (l *Ledger) CheckClaims(ctx context.Context, tables []string) error {
 
 // Release gives up the migration's claims.
 func (l *Ledger) Release(ctx context.Context) error {
-	return l.releaseClaims(ctx, l.store.db)
+	return l.store.transaction(ctx, func(tx engine.Tx) error { return l.releaseClaims(ctx, tx) })
 }
 
-// releaseClaims removes the migration's claims one by one, by their key: MySQL
+// releaseClaims gives up what the migration has, table by table, by their key: MySQL
 // locks every row that it looks at, and would wait for those that another
 // migration is just writing.
-func (l *Ledger) releaseClaims(ctx context.Context, q engine.Querier) error {
-	var tables []string
-	err := l.store.each(ctx, q, `select "table" from {claim} where migration = ?`, []any{l.ID}, func(rows engine.Rows) error {
-		var table string
-		err := rows.Scan(&table)
-		tables = append(tables, table)
-		return err
-	})
+func (l *Ledger) releaseClaims(ctx context.Context, tx engine.Querier) error {
+	tables, err := l.concerned(ctx, tx)
 	if err != nil {
 		return err
 	}
 	for _, table := range tables {
-		back, err := l.giveBack(ctx, q, table)
-		if err != nil {
-			return err
-		}
-		if back {
-			continue
-		}
-		if _, err := l.store.exec(ctx, q, `delete from {claim} where "table" = ? and migration = ?`, table, l.ID); err != nil {
+		if err := l.leave(ctx, tx, table); err != nil {
 			return err
 		}
 	}
-	return l.forgetLent(ctx, q)
+	return nil
 }

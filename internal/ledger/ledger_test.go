@@ -64,6 +64,8 @@ var scenarios = map[string]func(*testing.T, *ledger.Store, *server){
 	"AReadingIsComparedWithTheFirstOne":                baseline,
 	"AnItemThatAnotherAttemptHasMovedOnIsNotMovedOver": itemMoved,
 	"APipelinesLaterStepBorrowsAClaimAndGivesItBack":   lentToALaterStep,
+	"AnIdWithADotMakesNoPipelineThatLends":             lentByNoName,
+	"ClaimsGivenUpAtOnceStayWithNobody":                lentAndGivenUpAtOnce,
 }
 
 // begin starts a migration with one table and n shards.

@@ -2,7 +2,7 @@ package ledger
 
 import (
 	"context"
-	"strings"
+	"slices"
 
 	"godwit/internal/engine"
 	"godwit/internal/task"
@@ -13,37 +13,39 @@ import (
 // one of them has it at a time, nobody else gets in between, and the one that is done
 // is undone after the one that has borrowed from it.
 
-// pipelineOf is the id of the pipeline that a migration is a step of, empty for
-// none: ids of steps are its id, a dot, and the step's name.
-func pipelineOf(id string) string {
-	at := strings.LastIndexByte(id, '.')
-	if at < 0 {
-		return ""
+// siblings reports whether another migration is a step of the same pipeline, and how
+// it stands. An id tells nothing: anybody may give a migration one with a dot in it.
+func (l *Ledger) siblings(ctx context.Context, q engine.Querier, other string) (bool, task.State, error) {
+	if l.Pipeline == "" {
+		return false, "", nil
 	}
-	return id[:at]
+	var pipeline string
+	var state task.State
+	err := l.store.row(ctx, q, "select pipeline, state from {migration} where id = ?", []any{other}, &pipeline, &state)
+	if isNoRows(err) {
+		return false, "", nil
+	}
+	return pipeline == l.Pipeline, state, err
 }
 
 // lends reports whether the holder of a claim lets this migration have it: it is
 // a step of the same pipeline, and done.
 func (l *Ledger) lends(ctx context.Context, q engine.Querier, holder string) (bool, error) {
-	if p := pipelineOf(l.ID); p == "" || p != pipelineOf(holder) {
-		return false, nil
-	}
-	var state task.State
-	err := l.store.row(ctx, q, "select state from {migration} where id = ?", []any{holder}, &state)
-	if isNoRows(err) {
-		return false, nil
-	}
-	return state == task.Success, err
+	are, state, err := l.siblings(ctx, q, holder)
+	return are && state == task.Success, err
 }
 
 // borrow takes over the claim of an earlier step of the pipeline's, if there is one.
 func (l *Ledger) borrow(ctx context.Context, tx engine.Querier, table string) (bool, error) {
 	holder, err := l.holder(ctx, tx, table)
-	if err != nil || holder == "" || holder == l.ID {
+	if err != nil || holder == "" {
 		return false, err
 	}
-	// It may be another one by now than the one that was looked at before.
+	// It may be another one by now than the one that was looked at before, and be
+	// about to give it up.
+	if holder, err = l.lock(ctx, tx, table); err != nil || holder == "" || holder == l.ID {
+		return false, err
+	}
 	if lends, err := l.lends(ctx, tx, holder); err != nil || !lends {
 		return false, err
 	}
@@ -62,75 +64,80 @@ func (l *Ledger) borrow(ctx context.Context, tx engine.Querier, table string) (b
 	return n == 1, err
 }
 
-// giveBack returns a claim to the step that it was borrowed from, if that is still
-// there to have it.
-func (l *Ledger) giveBack(ctx context.Context, q engine.Querier, table string) (bool, error) {
-	var lender string
-	err := l.store.row(ctx, q, `select lender from {lent} where "table" = ? and migration = ?`, []any{table, l.ID}, &lender)
+// lock locks the claim of a table for the transaction and returns who has it, empty
+// for nobody. Whoever changes anything about a table that is claimed or lent has this
+// lock: steps that end side by side do it one after the other.
+func (l *Ledger) lock(ctx context.Context, tx engine.Querier, table string) (string, error) {
+	var holder string
+	err := l.store.row(ctx, tx, `select migration from {claim} where "table" = ? for update`, []any{table}, &holder)
 	if isNoRows(err) {
-		return false, nil
+		return "", nil
 	}
-	if err != nil {
-		return false, err
-	}
-	n, err := l.store.exec(ctx, q, `update {claim} set migration = ? where "table" = ? and migration = ?`, lender, table, l.ID)
-	if err != nil {
-		return false, err
-	}
-	_, err = l.store.exec(ctx, q, `delete from {lent} where "table" = ? and migration = ?`, table, l.ID)
-	return n == 1, err
+	return holder, err
 }
 
-// forgetLent makes those that have borrowed from this migration owe it to the one
-// that it has borrowed from itself, or to nobody.
-func (l *Ledger) forgetLent(ctx context.Context, q engine.Querier) error {
-	type loan struct{ table, borrower string }
-	var loans []loan
-	err := l.store.each(ctx, q, `select "table", migration from {lent} where lender = ?`, []any{l.ID}, func(rows engine.Rows) error {
-		var of loan
-		err := rows.Scan(&of.table, &of.borrower)
-		loans = append(loans, of)
-		return err
-	})
+// concerned are the tables that the migration has, has borrowed or has lent, in one
+// order for all. It is one query: between two, a claim could be given back unseen.
+func (l *Ledger) concerned(ctx context.Context, tx engine.Querier) (tables []string, err error) {
+	err = l.store.each(ctx, tx, `select "table" from {claim} where migration = ? union select "table" from {lent} where migration = ? or lender = ?`,
+		[]any{l.ID, l.ID, l.ID}, func(rows engine.Rows) error {
+			var table string
+			err := rows.Scan(&table)
+			tables = append(tables, table)
+			return err
+		})
+	slices.Sort(tables)
+	return tables, err
+}
+
+// leave gives up one table: its claim goes back to the step that it was borrowed from,
+// or is free, and those that have borrowed it from this migration owe it to that step,
+// or to nobody.
+func (l *Ledger) leave(ctx context.Context, tx engine.Querier, table string) error {
+	holder, err := l.lock(ctx, tx, table)
 	if err != nil {
 		return err
 	}
-	for _, of := range loans {
-		if err := l.forgive(ctx, q, of.table, of.borrower); err != nil {
+	var lender string
+	if err := l.store.row(ctx, tx, `select lender from {lent} where "table" = ? and migration = ?`, []any{table, l.ID}, &lender); err != nil && !isNoRows(err) {
+		return err
+	}
+	type change struct {
+		query string
+		args  []any
+	}
+	changes := []change{{`delete from {lent} where "table" = ? and migration = ?`, []any{table, l.ID}}}
+	switch {
+	case holder == l.ID && lender != "":
+		changes = append(changes, change{`update {claim} set migration = ? where "table" = ?`, []any{lender, table}})
+	case holder == l.ID:
+		changes = append(changes, change{`delete from {claim} where "table" = ?`, []any{table}})
+	}
+	if lender != "" {
+		changes = append(changes, change{`update {lent} set lender = ? where "table" = ? and lender = ?`, []any{lender, table, l.ID}})
+	} else {
+		changes = append(changes, change{`delete from {lent} where "table" = ? and lender = ?`, []any{table, l.ID}})
+	}
+	for _, c := range changes {
+		if _, err := l.store.exec(ctx, tx, c.query, c.args...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *Ledger) forgive(ctx context.Context, q engine.Querier, table, borrower string) error {
-	var before string
-	err := l.store.row(ctx, q, `select lender from {lent} where "table" = ? and migration = ?`, []any{table, l.ID}, &before)
-	switch {
-	case isNoRows(err):
-		_, err = l.store.exec(ctx, q, `delete from {lent} where "table" = ? and migration = ?`, table, borrower)
-		return err
-	case err != nil:
-		return err
-	}
-	if _, err := l.store.exec(ctx, q, `update {lent} set lender = ? where "table" = ? and migration = ?`, before, table, borrower); err != nil {
-		return err
-	}
-	_, err = l.store.exec(ctx, q, `delete from {lent} where "table" = ? and migration = ?`, table, l.ID)
-	return err
-}
-
 // Changed is the last earlier step of the pipeline that has changed a table's
 // definition and keeps what undoes that; empty for none.
 func (l *Ledger) Changed(ctx context.Context, table string) (id string, err error) {
-	err = l.store.each(ctx, l.store.db, `select m.id from {migration} m where m.kind = 'ddl' and m.state = ? and m.id <> ? and (
+	if l.Pipeline == "" {
+		return "", nil
+	}
+	err = l.store.each(ctx, l.store.db, `select m.id from {migration} m where m.kind = 'ddl' and m.state = ? and m.pipeline = ? and m.id <> ? and (
 		exists (select 1 from {claim} c where c."table" = ? and c.migration = m.id) or exists (select 1 from {lent} b where b."table" = ? and b.lender = m.id))
-		order by m.started_at`, []any{string(task.Success), l.ID, table, table}, func(rows engine.Rows) error {
+		order by m.started_at`, []any{string(task.Success), l.Pipeline, l.ID, table, table}, func(rows engine.Rows) error {
 		var found string
 		err := rows.Scan(&found)
-		if p := pipelineOf(l.ID); p != "" && p == pipelineOf(found) {
-			id = found
-		}
+		id = found
 		return err
 	})
 	return id, err

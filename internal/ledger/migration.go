@@ -82,8 +82,8 @@ func (l *Ledger) Start(ctx context.Context, m Migration, claims []string, items 
 			}
 		}
 		if _, err := l.store.exec(ctx, tx, `update {migration} set kind = ?, name = ?, spec = ?, fingerprint = ?, state = ?, phase = ?, throttle = null,
-			error = null, version = ?, started_at = {now}, updated_at = {now}, ended_at = null where id = ?`,
-			string(m.Kind), m.Name, spec, fingerprint, string(task.Running), string(task.Preflight), m.Version, l.ID); err != nil {
+			error = null, version = ?, pipeline = ?, started_at = {now}, updated_at = {now}, ended_at = null where id = ?`,
+			string(m.Kind), m.Name, spec, fingerprint, string(task.Running), string(task.Preflight), m.Version, l.Pipeline, l.ID); err != nil {
 			return err
 		}
 		if err := l.claim(ctx, tx, claims); err != nil {

@@ -119,6 +119,7 @@ var upgrades = [][]string{{
 		lender {name} not null,
 		lent_at {time} not null,
 		primary key ("table", migration))`,
+	`alter table {migration} add column pipeline {name} not null default ''`,
 }}
 
 // ensureSchema creates or upgrades the ledger's tables. Two workers that start

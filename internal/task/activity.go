@@ -46,6 +46,8 @@ type Ref struct {
 	ID     string `json:"id"`
 	Kind   Kind   `json:"kind"`
 	Ledger string `json:"ledger"` // name of the connection whose database holds the ledger
+	// Pipeline is the id of the pipeline that the migration is a step of.
+	Pipeline string `json:"pipeline,omitempty"`
 }
 
 // PreflightInput starts a migration, or continues one that the ledger knows.
