@@ -159,7 +159,7 @@ type HTTPStep struct {
 	// URL is the address, without a user and a password.
 	URL string `json:"url" jsonschema:"required"`
 	// Headers are sent along. Every call has an Idempotency-Key besides, the same for
-	// all tries.
+	// all tries. What tells who calls belongs to secret_headers.
 	Headers map[string]string `json:"headers,omitempty"`
 	// SecretHeaders are sent along, too: names of environment variables of the worker's
 	// that begin with GODWIT_HTTP_ and have the values.

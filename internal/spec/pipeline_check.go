@@ -25,6 +25,10 @@ const minEvery = time.Second
 var (
 	stepName  = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
 	secretVar = regexp.MustCompile(`^GODWIT_HTTP_[A-Z0-9_]+$`)
+	// secretHeader are headers that tell who calls.
+	secretHeader = regexp.MustCompile(`(?i)^(proxy-)?authorization$|^cookie2?$|(^|-)(api-?key|auth|token|secret|password|signature)$|-(api-?key|token|secret)-`)
+	// secretParameter are those of an address that do.
+	secretParameter = regexp.MustCompile(`(?i)^(.*[-_.])?(api-?_?key|apikey|token|secret|password|passwd|pwd|signature|sig)$`)
 )
 
 func (p *PipelineSpec) title() string {
@@ -291,6 +295,18 @@ func (c *stepCheck) http(h *HTTPStep, at string) {
 		c.add(at, "url", "is not an address: write it like https://host/path")
 	case address.User != nil:
 		c.add(at, "url", "must have no user and no password: secrets belong to the worker; see secret_headers")
+	}
+	if err == nil {
+		for _, name := range slices.Sorted(maps.Keys(address.Query())) {
+			if secretParameter.MatchString(name) {
+				c.add(at, "url", "must have no secret in it, and %s looks like one: Temporal keeps the address for everybody to read; send it with secret_headers", name)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.Headers)) {
+		if secretHeader.MatchString(name) {
+			c.add(at, "headers."+name, "must not be here, for everybody to read: write secret_headers: {%s: GODWIT_HTTP_…}, and give the worker that environment variable", name)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.SecretHeaders)) {
 		if variable := h.SecretHeaders[name]; !secretVar.MatchString(variable) {

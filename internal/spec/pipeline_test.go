@@ -100,8 +100,14 @@ func TestMistakesInAPipelineAreFoundWithTheirPlaceAndTheNearestChoice(t *testing
 		{"a wait for nothing", "  - {name: a, wait: {every: 1m}}\n" + strings.ReplaceAll(ok, "a,", "b,"), `waits for nothing`},
 		{"an address with a password", "  - {name: a, http: {url: \"https://u:hunter2@h/\"}}\n" + strings.ReplaceAll(ok, "a,", "b,"), `must have no user and no password`},
 		{"a secret as such", "  - {name: a, http: {url: \"https://h/\", secret_headers: {Authorization: hunter2}}}\n" + strings.ReplaceAll(ok, "a,", "b,"), `must be the name of an environment variable`},
+		{"a secret among the headers", "  - {name: a, http: {url: \"https://h/\", headers: {authorization: Bearer hunter2}}}\n" + strings.ReplaceAll(ok, "a,", "b,"), `field "steps[0].http.headers.authorization": must not be here`},
+		{"a key among the headers", "  - {name: a, http: {url: \"https://h/\", headers: {X-Api-Key: hunter2}}}\n" + strings.ReplaceAll(ok, "a,", "b,"), `secret_headers: {X-Api-Key: GODWIT_HTTP_…}`},
+		{"a token among the headers", "  - {name: a, http: {url: \"https://h/\", headers: {PRIVATE-TOKEN: hunter2}}}\n" + strings.ReplaceAll(ok, "a,", "b,"), `must not be here`},
+		{"a token in the address", "  - {name: a, http: {url: \"https://h/?access_token=hunter2\"}}\n" + strings.ReplaceAll(ok, "a,", "b,"), `access_token looks like one`},
 		{"an undo of a call", "  - {name: a, http: {url: \"https://h/\", undo: x}}\n" + strings.ReplaceAll(ok, "a,", "b,"), `field "steps[0].http.undo": not supported by this version yet`},
 		{"a transaction in a statement", "  - {name: a, sql: {database: s, statement: [\"BEGIN\", \"DELETE FROM t\"]}}\n", `must not begin or end a transaction`},
+		{"a transaction behind a comment", "  - {name: a, sql: {database: s, statement: \"/* all */ COMMIT\"}}\n", `must not begin or end a transaction`},
+		{"a transaction behind a statement", "  - {name: a, sql: {database: s, statement: \"DELETE FROM t; commit; DELETE FROM u\"}}\n", `must not begin or end a transaction`},
 		{"no home for the ledger", "  - {name: a, approve: true}\n", `field "ledger": is missing`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -120,6 +126,18 @@ func TestWhatBelongsToStepsIsRefusedForThePipeline(t *testing.T) {
 		_, err := Parse("p.yaml", []byte(splitRegion+field+"\n"))
 		require.ErrorContains(t, err, want, field)
 	}
+}
+
+func TestTheBodyOfAFunctionMayHaveStatementsOfItsOwn(t *testing.T) {
+	for _, text := range []string{"CREATE FUNCTION f() RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN 1; END'", "DO 'BEGIN PERFORM 1; END'", "UPDATE t SET a = 1; UPDATE t SET b = 1"} {
+		_, err := Parse("s.yaml", []byte("kind: sql\ndatabase: shop\nstatement: \""+text+"\"\n"))
+		require.NoError(t, err, text)
+	}
+}
+
+func TestHeadersThatTellNothingOfWhoCallsAreSent(t *testing.T) {
+	_, err := Parse("p.yaml", []byte("kind: pipeline\nledger: shop\nsteps:\n  - {name: a, http: {url: \"https://h/?page=1&tokens=2\", headers: {Content-Type: text/plain, X-Tokens: \"3\", X-Author: me}}}\n"))
+	require.NoError(t, err)
 }
 
 func TestAStatementIsTriedByTheRulesOfItsKind(t *testing.T) {

@@ -16,7 +16,7 @@ type SQLSpec struct {
 	Statement Statements `json:"statement,omitempty"`
 	// Query has one row of one column as its result. With a statement it is run
 	// after it, in its transaction: when the answer is another one, the statement
-	// has not happened.
+	// has not happened. One that MySQL or MariaDB commits by itself has, and stays.
 	Query string `json:"query,omitempty"`
 	// Expect is the query's result; by default 0.
 	Expect Scalar `json:"expect" jsonschema:"default=0"`
@@ -44,8 +44,16 @@ func (s *SQLSpec) title() string {
 	return s.Database + ": " + text
 }
 
-// transactional are the words that begin statements about transactions.
-var transactional = regexp.MustCompile(`(?i)^\s*(begin|start\s+transaction|commit|rollback|savepoint|release|end|abort)\b`)
+// transactional are the words that begin statements about transactions, also behind
+// comments; among is one of them behind another statement in the same text, which a
+// body of statements has for its own reasons.
+var (
+	transactional = regexp.MustCompile(`(?is)^` + asides + `(begin|start\s+transaction|commit|rollback|savepoint|release|end|abort)\b`)
+	among         = regexp.MustCompile(`(?is);` + asides + `(begin|start\s+transaction|commit|rollback|end|abort)\b`)
+	body          = regexp.MustCompile(`(?is)^` + asides + `(do|create\b.*?\b(function|procedure|trigger|event|package))\b`)
+)
+
+const asides = `(?:\s|/\*.*?\*/|--[^\n]*\n|#[^\n]*\n)*`
 
 func (s *SQLSpec) check(found *document.Mistakes) {
 	checkConnection(found, "database", s.Database)
@@ -74,7 +82,7 @@ func checkStatements(found *document.Mistakes, field string, list Statements) {
 		switch {
 		case strings.TrimSpace(text) == "":
 			found.Add(at, "is empty")
-		case transactional.MatchString(text):
+		case transactional.MatchString(text), among.MatchString(text) && !body.MatchString(text):
 			found.Add(at, "must not begin or end a transaction: all statements are run in one, with the line in the ledger that says so")
 		}
 	}
