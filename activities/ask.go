@@ -68,7 +68,7 @@ func (a *Activities) condition(ctx context.Context, in task.ConditionInput) (str
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // it is what is wanted
 	answer, err := kind.Answer(ctx, tx, in.Query)
-	if err != nil && kind.Classify(err).Class == task.Internal {
+	if err != nil && ctx.Err() == nil && kind.Classify(err).Class == task.Internal {
 		return "", fault.New(task.Config, "%q: %w", in.Query, err)
 	}
 	return answer, err

@@ -34,6 +34,14 @@ func (a *Activities) Call(ctx context.Context, in task.CallInput) (task.CallResu
 	return result, nil
 }
 
+// fresh makes a connection of its own for each call: on one that was used before, the
+// library itself sends a request again that has an Idempotency-Key and no answer.
+var fresh = func() http.RoundTripper {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DisableKeepAlives = true
+	return transport
+}()
+
 func call(ctx context.Context, in task.CallInput) (task.CallResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, in.Limit)
 	defer cancel()
@@ -47,7 +55,7 @@ func call(ctx context.Context, in task.CallInput) (task.CallResult, error) {
 		return task.CallResult{}, err
 	}
 	// Where a call leads to is the spec's to say, not the answer's.
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: fresh, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	answer, err := client.Do(request)
 	if err != nil {
 		return task.CallResult{}, unanswered(in, sent.Load(), err)
@@ -57,7 +65,7 @@ func call(ctx context.Context, in task.CallInput) (task.CallResult, error) {
 	if err != nil {
 		return task.CallResult{}, unanswered(in, true, err)
 	}
-	result := task.CallResult{Status: answer.StatusCode, Text: shorten(strings.ToValidUTF8(string(body), ""))}
+	result := task.CallResult{Status: answer.StatusCode} // what it says may be a secret
 	switch {
 	case in.Status != 0 && answer.StatusCode != in.Status:
 		return result, fault.New(task.Mismatch, "%s %s was answered %d instead of %d", in.Method, in.URL, answer.StatusCode, in.Status)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -70,6 +71,21 @@ func TestACallWithoutAnAnswerMayHaveArrived(t *testing.T) {
 	in.Repeat = true
 	_, err = call(context.Background(), in)
 	require.Equal(t, task.Transient, kind.Classify(err).Class, "it may be made again")
+}
+
+func TestACallIsNotMadeTwiceOnAConnectionThatBreaks(t *testing.T) {
+	var calls atomic.Int32
+	in := asks(answering(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.ReadAll(r.Body)
+		if calls.Add(1) > 1 { // the first one leaves a connection that could be used again
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	_, err := call(context.Background(), in)
+	require.NoError(t, err)
+	_, err = call(context.Background(), in)
+	require.Equal(t, task.Human, kind.Classify(err).Class)
+	require.EqualValues(t, 2, calls.Load())
 }
 
 func TestACallThatNobodyTookIsMadeAgain(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"godwit/internal/kind"
 	"godwit/internal/spec"
@@ -21,6 +22,9 @@ func (a *Activities) planSteps(p *pulse, s *spec.Spec) *task.Plan {
 		for j := range step.Group {
 			a.planStep(p, out, &step.Group[j], step.Name)
 		}
+	}
+	if warning := keptTooShort(s.Pipeline.Steps); warning != "" {
+		out.Warnings = append(out.Warnings, warning)
 	}
 	return out
 }
@@ -44,8 +48,11 @@ func (a *Activities) planStep(p *pulse, out *task.Plan, step *spec.Step, group s
 		}
 	}
 	one.Undo, one.Final = undoOf(step, one.Plan)
-	if one.Final {
+	switch {
+	case one.Final:
 		out.Warnings = append(out.Warnings, fmt.Sprintf("step %s is a point of no return: %s", step.Name, one.Undo))
+	case mayBeFinal(step, one.Plan):
+		out.Warnings = append(out.Warnings, fmt.Sprintf("step %s may be a POINT OF NO RETURN: %s", step.Name, one.Undo))
 	}
 	out.Steps = append(out.Steps, one)
 }
@@ -75,6 +82,8 @@ func undoOf(step *spec.Step, plan *task.Plan) (words string, final bool) {
 		return "it has no undo", true
 	case step.SQL != nil:
 		return kept(step.SQL.KeepOld)
+	case step.Copy != nil && step.Copy.ExistingRows == spec.ReplaceRows && keptBy(step) > 0:
+		return fmt.Sprintf("tables that are set aside come back, for %s after it is done; where there is none, rows that were copied stay", *step.Copy.KeepOld), false
 	case step.Copy != nil:
 		return "rows that were copied stay, once it is done", true
 	case step.Reindex != nil && len(step.Reindex.Drop) > 0:
@@ -87,6 +96,54 @@ func undoOf(step *spec.Step, plan *task.Plan) (words string, final bool) {
 		return "a call cannot be taken back", true
 	}
 	return "changes nothing", false
+}
+
+// mayBeFinal reports whether only the run can tell that there is a way back.
+func mayBeFinal(step *spec.Step, plan *task.Plan) bool {
+	return step.DDL != nil && plan == nil && step.DDL.Undo == "" || step.Copy != nil
+}
+
+// keptBy is how long a step keeps what undoes it.
+func keptBy(step *spec.Step) time.Duration {
+	var keep *spec.Duration
+	switch {
+	case step.Copy != nil:
+		keep = step.Copy.KeepOld
+	case step.DDL != nil:
+		keep = step.DDL.KeepOld
+	case step.Backfill != nil && step.Backfill.Backup != spec.NoBackup:
+		keep = step.Backfill.KeepOld
+	case step.SQL != nil && len(step.SQL.Undo) > 0:
+		keep = step.SQL.KeepOld
+	}
+	if keep == nil {
+		return 0
+	}
+	return keep.Std()
+}
+
+// keptTooShort warns of ways back that run out while a later step waits for somebody:
+// each is kept from the end of its own step.
+func keptTooShort(steps []spec.Step) string {
+	const patient = 7 * 24 * time.Hour
+	var short, all []string
+	waits := ""
+	for i := range steps {
+		if step := &steps[i]; step.Approve && len(short) > 0 {
+			all, waits = append(all, short...), step.Name
+			short = nil
+		}
+		for _, step := range append([]spec.Step{steps[i]}, steps[i].Group...) {
+			if kept := keptBy(&step); kept > 0 && kept < patient {
+				short = append(short, fmt.Sprintf("%s (%s)", step.Name, spec.Duration(kept)))
+			}
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the way back of %s is kept from the end of the step itself, also while step %s waits for an operator: give them a keep_old that is long enough for that",
+		strings.Join(all, ", "), waits)
 }
 
 // isFinal recognises what a kind says of a change that it has no way back from.

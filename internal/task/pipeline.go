@@ -39,6 +39,13 @@ type StepRequest struct {
 	Step string `json:"step,omitempty"`
 }
 
+// UndoRequest asks a step's migration to be undone.
+type UndoRequest struct {
+	Request
+	// Leave says that what cannot be undone is left as it is.
+	Leave bool `json:"leave,omitempty"`
+}
+
 // StepReport is what a step's migration tells its pipeline: that it has succeeded,
 // and how it has ended.
 type StepReport struct {
@@ -112,6 +119,5 @@ type CallInput struct {
 
 // CallResult is the answer.
 type CallResult struct {
-	Status int    `json:"status"`
-	Text   string `json:"text"` // the beginning of it
+	Status int `json:"status"`
 }
