@@ -1,9 +1,13 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
+	"godwit/internal/spec"
 	"godwit/internal/task"
+	"godwit/starter/control"
 )
 
 func newRetryCommand(a *app) *cobra.Command {
@@ -34,8 +38,11 @@ Exit codes with --wait and --watch are those of run.`,
 			if err != nil {
 				return err
 			}
-			if len(args) > 1 {
+			if len(args) > 1 && !wait && !watch {
 				return a.updateStep(cmd, args, task.RetryUpdate, &flags, "is tried again")
+			}
+			if len(args) > 1 {
+				return a.retryStep(cmd.Context(), desk, args, flags.request(), wait)
 			}
 			started, err := desk.Retry(cmd.Context(), args[0], flags.request())
 			if err != nil {
@@ -48,4 +55,16 @@ Exit codes with --wait and --watch are those of run.`,
 	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "wait for the end; the exit code tells the state")
 	cmd.Flags().BoolVar(&watch, "watch", false, "show it at work until the end; the exit code tells the state")
 	return cmd
+}
+
+// retryStep has a step tried again and stays until its pipeline has ended, or waits for
+// somebody again.
+func (a *app) retryStep(ctx context.Context, desk *control.Desk, args []string, request task.Request, wait bool) error {
+	if err := desk.Update(ctx, args[0], task.RetryUpdate, task.StepRequest{Request: request, Step: args[1]}); err != nil {
+		return err
+	}
+	if wait {
+		return a.waitFor(ctx, desk, args[0])
+	}
+	return a.watch(ctx, desk, args[0], watchFlags{every: spec.Duration(lineInterval)})
 }

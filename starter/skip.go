@@ -9,11 +9,12 @@ import (
 )
 
 func newSkipCommand(a *app) *cobra.Command {
-	return stepCommand(a, task.SkipUpdate, "has been skipped", &cobra.Command{
+	return stepCommand(a, task.SkipUpdate, "is being skipped", &cobra.Command{
 		Use:   "skip ID STEP",
 		Short: "Skip a step of a pipeline; what it has begun is undone",
 		Long: `Pass over a step of a pipeline, whether it has not begun, is at work, or has
-failed. What it has begun is undone first, and then the next one begins.
+failed. What it has begun is undone first, and then the next one begins: status shows
+when it is.
 
 Of a step whose undoing has failed, or that cannot be undone, it means: leave it as
 it is, and go on undoing those before it.`,
