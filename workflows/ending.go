@@ -98,11 +98,11 @@ func (m *migration) undo() (task.Status, error) {
 	m.st.Queue, m.st.Lost = nil, nil
 	m.record("rollback begins", e.why(), e.Cause)
 	in := m.phaseInput(e.why())
-	in.Cancel = e.Verb == verbCancel
+	in.Cancel = e.Verb == verbCancel || e.Leave
 	err := m.call(m.life, task.RollbackActivity, in, nil)
 	var failure *task.Failure
 	if errors.As(err, &failure) {
-		if e.Verb != verbCancel || !m.untouched() {
+		if !in.Cancel || !m.untouched() {
 			return m.closeBotched(failure)
 		}
 		m.st.note(workflow.Now(m.life), "nothing had been done before the preflight passed; that nothing was left could not be checked: "+failure.Message)

@@ -25,6 +25,11 @@ type MigrationInput struct {
 	Resume bool `json:"resume,omitempty"`
 	// Rollback does nothing but undo a migration that FAILED or passed a limit.
 	Rollback bool `json:"rollback,omitempty"`
+	// Leave says of a Rollback that what cannot be undone is left as it is.
+	Leave bool `json:"leave,omitempty"`
+	// ByHand says that an operator has begun this run of a pipeline's step, with the
+	// migration's own id: the pipeline is told.
+	ByHand bool `json:"by_hand,omitempty"`
 	// Pipeline is the id of the pipeline that the migration is a step of: it is told
 	// when the migration has succeeded, and how it has ended.
 	Pipeline string `json:"pipeline,omitempty"`
@@ -48,6 +53,9 @@ func Migration(ctx workflow.Context, in MigrationInput) (task.Status, error) {
 	m := newMigration(ctx, in, settings)
 	if err := m.listen(ctx); err != nil {
 		return m.status(), err
+	}
+	if in.ByHand && in.Carried == nil {
+		m.report(&entry{done: true}, task.StepReport{State: task.Running})
 	}
 	return m.finish(m.proceed())
 }
@@ -109,13 +117,13 @@ func newMigration(ctx workflow.Context, in MigrationInput, settings settings) *m
 	m := &migration{
 		in: in, settings: settings, life: life, st: in.Carried, runID: info.WorkflowExecution.RunID,
 		chain: info.FirstRunID, queue: info.TaskQueueName, counted: countsIn(ctx),
-		ref: task.Ref{ID: info.WorkflowExecution.ID, Kind: settings.Kind, Ledger: in.Ledger},
+		ref: task.Ref{ID: info.WorkflowExecution.ID, Kind: settings.Kind, Ledger: in.Ledger, Pipeline: in.Pipeline},
 	}
 	if m.st == nil {
 		m.st = newState(workflow.Now(ctx))
 		if in.Rollback {
 			m.st.Phase = task.Cleanup
-			m.st.Ending = &ending{Verb: verbRollback}
+			m.st.Ending = &ending{Verb: verbRollback, Leave: in.Leave}
 		}
 	}
 	return m

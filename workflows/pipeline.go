@@ -42,6 +42,7 @@ type pipeline struct {
 	plan  pipelinePlan
 	ref   task.Ref
 	runID string
+	chain string // the first of the runs that continue each other as new
 	st    *pipelineState
 	// life is the context of the main coroutine. It outlives Temporal's cancel
 	// request, which is a wish like the cancel signal.
@@ -55,7 +56,7 @@ type pipeline struct {
 func newPipeline(ctx workflow.Context, in PipelineInput, plan pipelinePlan) *pipeline {
 	info := workflow.GetInfo(ctx)
 	life, _ := workflow.NewDisconnectedContext(ctx)
-	p := &pipeline{in: in, plan: plan, life: life, st: in.Carried, runID: info.WorkflowExecution.RunID, asks: new(int), recorder: &stepRecorder{},
+	p := &pipeline{in: in, plan: plan, life: life, st: in.Carried, runID: info.WorkflowExecution.RunID, chain: info.FirstRunID, asks: new(int), recorder: &stepRecorder{},
 		ref: task.Ref{ID: info.WorkflowExecution.ID, Kind: task.Pipeline, Ledger: in.Ledger}}
 	if p.st == nil {
 		p.st = newPipelineState(plan, workflow.Now(ctx))
@@ -241,3 +242,7 @@ const keepGrace = time.Hour
 
 // stepGrace is how long a step's migration may take to end that was asked to.
 const stepGrace = time.Minute
+
+// undoGrace is how long the undoing of a step without a limit may take before
+// somebody has to look.
+const undoGrace = 15 * time.Minute

@@ -33,7 +33,7 @@ func (p *pipeline) migrate(s *pipelineStep, st *stepState) *task.Failure {
 	if st.Child.State == task.Success {
 		return nil // late, or continued by its own id
 	}
-	if failure := p.start(s, st, false); failure != nil {
+	if failure := p.start(s, st, nil); failure != nil {
 		return failure
 	}
 	c := p.clock(s, st)
@@ -94,18 +94,19 @@ func (p *pipeline) unended(st *stepState) bool {
 	return st.Child.Open && st.Child.State != task.Success
 }
 
-// start begins a run of the step's migration; undo is one that does nothing but undo
-// what earlier ones have done.
-func (p *pipeline) start(s *pipelineStep, st *stepState, undo bool) *task.Failure {
-	if p.unended(st) && !undo {
-		return nil // it had not ended when it was given up: it is waited for again
+// start begins a run of the step's migration. With undo, it does nothing but undo what
+// earlier ones have done.
+func (p *pipeline) start(s *pipelineStep, st *stepState, undo *task.UndoRequest) *task.Failure {
+	if p.unended(st) && undo == nil {
+		return nil // it had not ended when it was given up, or is at work by its own id: it is waited for
 	}
 	raw, err := p.plan.migration(s)
 	if err != nil {
 		return &task.Failure{Class: task.Internal, Message: err.Error()}
 	}
 	place := s.database()
-	in := MigrationInput{Spec: raw, Ledger: place, Target: place, Pipeline: p.ref.ID, Rollback: undo, Resume: !undo && st.Child.State.Resumable()}
+	in := MigrationInput{Spec: raw, Ledger: place, Target: place, Pipeline: p.ref.ID,
+		Rollback: undo != nil, Leave: undo != nil && undo.Leave, Resume: undo == nil && st.Child.State.Resumable()}
 	priority := p.priorityOf(s)
 	name := p.plan.Name + ": " + st.Name
 	ctx := workflow.WithChildOptions(p.life, workflow.ChildWorkflowOptions{
@@ -122,7 +123,13 @@ func (p *pipeline) start(s *pipelineStep, st *stepState, undo bool) *task.Failur
 	})
 	p.awaitGone(st)
 	future, run, err := p.begun(ctx, st, in)
-	if err != nil {
+	switch {
+	case err != nil && st.Child.Open: // an operator was first, with the migration's own id
+		if undo != nil {
+			p.stop(st, undo.Leave)
+		}
+		return nil
+	case err != nil:
 		return p.notStarted(st, err)
 	}
 	st.ends = future
@@ -155,7 +162,7 @@ func (p *pipeline) begun(ctx workflow.Context, st *stepState, in MigrationInput)
 		future := workflow.ExecuteChildWorkflow(ctx, task.MigrationWorkflow, in)
 		var run workflow.Execution
 		err := future.GetChildWorkflowExecution().Get(p.life, &run)
-		if st.Child.Chain == "" || i == mostBegun || !temporal.IsWorkflowExecutionAlreadyStartedError(err) {
+		if st.Child.Chain == "" || st.Child.Open || i == mostBegun || !temporal.IsWorkflowExecutionAlreadyStartedError(err) {
 			return future, run, err
 		}
 		_ = workflow.Sleep(p.life, backOff(minDelay, stepGrace, i)) // life is never cancelled
@@ -222,7 +229,7 @@ func (p *pipeline) reported(st *stepState, r task.StepReport) {
 }
 
 // tell sends a signal to the step's migration. One that has ended meanwhile reports that itself.
-func (p *pipeline) tell(st *stepState, signal string, r task.Request) {
+func (p *pipeline) tell(st *stepState, signal string, r any) {
 	workflow.GoNamed(p.life, signal+" "+st.Name, func(ctx workflow.Context) {
 		err := workflow.SignalExternalWorkflow(ctx, task.StepID(p.ref.ID, st.Name), "", signal, r).Get(ctx, nil)
 		if err == nil {
@@ -259,31 +266,45 @@ func (p *pipeline) waitFor(s *pipelineStep, st *stepState) *task.Failure {
 func (p *pipeline) waitWindow(s *pipelineStep, st *stepState, window spec.Window) *task.Failure {
 	c := p.clock(s, st)
 	defer c.halt()
-	delay := window.Wait(workflow.Now(p.life))
-	if delay == 0 {
-		return nil
+	given := func() bool { return p.ended() || st.asked == verbSkip }
+	for {
+		delay := window.Wait(workflow.Now(p.life))
+		if delay == 0 && p.st.Pause == nil {
+			return nil
+		}
+		st.waits = fmt.Sprintf("the window %s UTC, at %s", window, moment(workflow.Now(p.life).Add(delay)))
+		timer, stop := startTimer(p.life, delay, fmt.Sprintf("step %s: the window %s", st.Name, window))
+		p.await(func() bool { return timer.IsReady() || c.out() || given() || p.st.Pause != nil })
+		stop()
+		switch {
+		case given():
+			return nil
+		case p.st.Pause != nil: // the window may be over by then
+			c.halt()
+			p.await(func() bool { return p.st.Pause == nil || given() })
+			c.run()
+		case c.out():
+			return c.failure()
+		}
 	}
-	st.waits = fmt.Sprintf("the window %s UTC, at %s", window, moment(workflow.Now(p.life).Add(delay)))
-	timer, stop := startTimer(p.life, delay, fmt.Sprintf("step %s: the window %s", st.Name, window))
-	defer stop()
-	p.await(func() bool { return timer.IsReady() || c.out() || p.ended() || st.asked == verbSkip })
-	if c.out() && !p.ended() && st.asked == "" {
-		return c.failure()
-	}
-	return nil
 }
 
 // callOut calls an address.
 func (p *pipeline) callOut(s *pipelineStep, st *stepState) *task.Failure {
 	h := s.HTTP
-	in := task.CallInput{Key: task.StepID(p.ref.ID, st.Name), Method: string(h.Method), URL: h.URL, Headers: h.Headers, SecretHeaders: h.SecretHeaders,
+	in := task.CallInput{Key: task.StepID(p.ref.ID, st.Name) + "." + p.chain, Method: string(h.Method), URL: h.URL, Headers: h.Headers, SecretHeaders: h.SecretHeaders,
 		Body: h.Body, Status: h.Status, Contains: h.Contains, Limit: h.Limit.Std(), Repeat: h.Repeat || repeatableCall(string(h.Method))}
 	before := st.Sent
 	st.Sent = changesSomething(string(h.Method))
 	var result task.CallResult
 	failure := p.activity(s, st, task.CallActivity, "call", in.Method+" "+in.URL, in, &result)
-	if failure != nil && failure.Class == task.Config {
-		st.Sent = before // it was not made
+	switch {
+	case failure == nil:
+	case failure.Class == task.Config, failure.Class == task.Transient && !in.Repeat:
+		st.Sent = before // it was not made, or nobody took it
+	case failure.Class == task.Timeout && !in.Repeat:
+		failure.Message += "; the call may have arrived: look, then retry to call again, or skip"
+		st.unsure = true
 	}
 	if failure == nil && result.Status > 0 {
 		st.Detail = fmt.Sprintf("answered %d", result.Status)

@@ -33,7 +33,7 @@ func (c *clock) run() {
 	if c.on {
 		return
 	}
-	c.on, c.since = true, workflow.Now(c.p.life)
+	c.on, c.since, c.whole = true, workflow.Now(c.p.life), false
 	c.p.st.begins(c.since)
 	left, name := c.s.Timeout.Std()-c.st.Spent, "step "+c.st.Name+": "+c.s.Timeout.String()
 	total := c.p.plan.Timeouts.Total

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// askLimit bounds one attempt to ask a database something for a step.
+	// askLimit bounds one attempt to look into a ledger for a step. A query of the
+	// spec's own takes as long as it takes: the step's limit ends it.
 	askLimit = 5 * time.Minute
 	// askAgain is the wait after one that has failed, at the longest.
 	askAgain = 30 * time.Second
@@ -28,6 +29,15 @@ func (p *pipeline) gate(s *pipelineStep, st *stepState) (pass bool, err error) {
 			return false, err
 		}
 		skipped, failure := p.conditions(s, st)
+		if failure == nil && skipped == "" && !p.ended() && st.asked != verbSkip {
+			waits := s.Approve && st.Approved == nil
+			if pass, err := p.approval(s, st); err != nil || !pass {
+				return pass, err
+			}
+			if waits { // for days, maybe: what it needs may have been undone
+				failure = p.needs(s, st)
+			}
+		}
 		switch {
 		case p.ended():
 			return false, errEnding
@@ -39,19 +49,20 @@ func (p *pipeline) gate(s *pipelineStep, st *stepState) (pass bool, err error) {
 			p.skip(st, skipped)
 			return false, nil
 		case failure == nil:
-			return p.approval(s, st)
+			return true, nil
 		}
 		st.Tries++
 		if again, err := p.react(s, st, failure); err != nil || !again {
 			return false, err
 		}
+		st.State, st.EndedAt, st.Error, st.asked = task.Pending, nil, nil, "" // it has not begun
 	}
 }
 
 // conditions looks at needs and when. It returns why the step is skipped, or the
 // failure.
 func (p *pipeline) conditions(s *pipelineStep, st *stepState) (skipped string, failure *task.Failure) {
-	if failure := p.needs(s, st); failure != nil || s.When == nil || p.ended() || st.asked != "" {
+	if failure := p.needs(s, st); failure != nil || s.When == nil || p.ended() || st.asked == verbSkip {
 		return "", failure
 	}
 	var expect *string
@@ -75,6 +86,8 @@ func (p *pipeline) needs(s *pipelineStep, st *stepState) *task.Failure {
 	for _, name := range s.Needs {
 		before := p.st.step(name)
 		switch {
+		case before.Name == "" && (name == p.plan.Name || name == p.ref.ID):
+			return &task.Failure{Class: task.Config, Message: fmt.Sprintf("it needs %s, which is this pipeline: it would wait for itself", name)}
 		case before.Name == "":
 			others = append(others, name)
 		case before.State != task.Success:
@@ -176,8 +189,11 @@ func asksFor(ctx workflow.Context, id, summary string, in any) workflow.Context 
 		ActivityID: id, Summary: oneLine(summary, mostSummary), StartToCloseTimeout: askLimit, HeartbeatTimeout: heartbeat,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: askAgain, NonRetryableErrorTypes: forShards},
 	}
-	if call, is := in.(task.CallInput); is {
-		options.StartToCloseTimeout = call.Limit + stepGrace // it ends by its own limit
+	switch in := in.(type) {
+	case task.ConditionInput:
+		options.StartToCloseTimeout = workLimit // a lost worker is found by its heartbeats
+	case task.CallInput:
+		options.StartToCloseTimeout = in.Limit + stepGrace // it ends by its own limit
 		options.RetryPolicy = &temporal.RetryPolicy{MaximumAttempts: 1}
 	}
 	return workflow.WithActivityOptions(ctx, options)

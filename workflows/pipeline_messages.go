@@ -267,6 +267,9 @@ func (p *pipeline) stepRefusal(verb string, st *stepState) string {
 		if failed && st.needsYou || st.State == task.Retrying {
 			return ""
 		}
+		if st.atGate && st.needsYou && st.State == task.Pending {
+			return fmt.Sprintf("step %s waits for approval: `godwit approve %s %s`", st.Name, p.ref.ID, st.Name)
+		}
 		return what + ", and waits for no other try"
 	case verb == verbApprove:
 		wants := false

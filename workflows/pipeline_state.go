@@ -70,6 +70,8 @@ type stepState struct {
 	undo     undoState
 	ends     workflow.Future // of the last run of its migration, where this run has begun it
 	whole    bool            // the limit that has passed is that of the whole pipeline
+	unsure   bool            // the limit has passed while a call may have arrived that is not to be made twice
+	stopped  bool            // its migration was at work, and has been told to undo itself
 }
 
 // undoState is how far the undoing of a step has come.

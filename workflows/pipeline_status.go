@@ -27,7 +27,7 @@ func (p *pipeline) derive() {
 	held, retrying, working := (*stepState)(nil), (*stepState)(nil), false
 	for _, st := range p.st.Steps {
 		switch {
-		case st.Kind == "group":
+		case st.Kind == "group" && !st.needsYou: // its steps say how it stands, once it has begun
 		case st.needsYou && st.undo != undoRuns && st.Error != nil && (st.State == task.Failed || st.State == task.TimedOut):
 			held = st
 		case st.State == task.Retrying:
@@ -41,7 +41,7 @@ func (p *pipeline) derive() {
 		state = task.Pending
 	case !p.st.Opened:
 		state, failure = task.Failed, p.st.Error
-	case held != nil && !working:
+	case held != nil && (!working || p.st.Undoing): // then nothing but an undoing is at work
 		state, failure = held.State, held.Error
 	case p.st.Pause != nil && p.st.Ending == nil:
 		state, failure = task.Paused, p.st.Error

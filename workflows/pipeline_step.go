@@ -61,7 +61,8 @@ func (p *pipeline) unpaused() error {
 // react does what the spec says about a try that has failed. It reports whether the
 // step is to be tried again.
 func (p *pipeline) react(s *pipelineStep, st *stepState, failure *task.Failure) (again bool, err error) {
-	st.Error, st.Spent = failure, 0
+	whole, unsure := st.whole, st.unsure
+	st.Error, st.Spent, st.whole, st.unsure = failure, 0, false, false
 	st.Failed++
 	if p.unended(st) { // what would be done next might meet it
 		if decided, again, err := p.holdOpen(s, st, failure); decided {
@@ -76,10 +77,10 @@ func (p *pipeline) react(s *pipelineStep, st *stepState, failure *task.Failure) 
 			retries = 0
 		}
 	}
-	if st.whole {
-		st.whole, retries, reaction = false, 0, p.plan.overdue()
+	if whole {
+		retries, reaction = 0, p.plan.overdue()
 	}
-	if failure.Class == task.Human {
+	if failure.Class == task.Human || unsure {
 		retries = 0 // somebody has to look first
 	}
 	if st.Failed <= retries {

@@ -19,7 +19,12 @@ func (p *pipeline) undo() (cancelled bool) {
 	p.st.State, p.st.Error, p.st.Pause = task.Running, e.Cause, nil
 	p.record("rollback begins", e.why(), e.Cause)
 	var order []*pipelineStep
-	p.plan.each(func(s *pipelineStep, _ string) { order = append(order, s) })
+	p.plan.each(func(s *pipelineStep, _ string) {
+		order = append(order, s)
+		if st := p.st.step(s.Name); p.unended(st) { // others of a group must not get further until it is their turn
+			p.stop(st, cancelled)
+		}
+	})
 	for _, s := range slices.Backward(order) {
 		st := p.st.step(s.Name)
 		switch {
@@ -42,9 +47,11 @@ func (p *pipeline) undo() (cancelled bool) {
 // operator lets it be tried again, or has the step left as it is, which is then what
 // false says. With leave, what cannot be undone is left without asking.
 func (p *pipeline) undoStep(s *pipelineStep, st *stepState, leave bool) bool {
+	st.asked = "" // what was asked for before is what is being done, or is too late
 	for {
 		st.undo, st.waits, st.needsYou = undoRuns, "its undoing", false
-		failure := p.undoOnce(s, st)
+		failure := p.undoOnce(s, st, leave)
+		st.stopped = false
 		switch {
 		case failure == nil:
 			st.undo, st.waits = undoNone, ""
@@ -129,8 +136,9 @@ func (p *pipeline) drops(s *pipelineStep) bool {
 	return s.Reindex != nil && decode(s.Reindex, &own) == nil && len(own.Drop) > 0
 }
 
-// undoOnce undoes a step, if it can be, in one try.
-func (p *pipeline) undoOnce(s *pipelineStep, st *stepState) *task.Failure {
+// undoOnce undoes a step, if it can be, in one try. With leave, what cannot be undone
+// of a step that is at work or has failed is left as it is.
+func (p *pipeline) undoOnce(s *pipelineStep, st *stepState, leave bool) *task.Failure {
 	if why := p.irreversible(s, st); why != "" {
 		return &task.Failure{Class: task.Human, Message: fmt.Sprintf("step %s cannot be undone: %s", st.Name, why)}
 	}
@@ -145,13 +153,13 @@ func (p *pipeline) undoOnce(s *pipelineStep, st *stepState) *task.Failure {
 		if st.Child.KeptUntil == nil || !st.Child.Open {
 			return nil // an index that was built, or a query: there is nothing to undo
 		}
-		p.tell(st, task.RollbackSignal, p.undoRequest())
+		p.tell(st, task.RollbackSignal, p.undoRequest(false))
 	case task.Failed, task.TimedOut:
-		if failure := p.start(s, st, true); failure != nil {
+		if failure := p.start(s, st, &task.UndoRequest{Leave: leave}); failure != nil {
 			return failure
 		}
 	default: // at work
-		p.tell(st, task.RollbackSignal, p.undoRequest())
+		p.stop(st, leave)
 	}
 	p.awaitUndone(s, st)
 	switch {
@@ -172,12 +180,18 @@ func (p *pipeline) undoOnce(s *pipelineStep, st *stepState) *task.Failure {
 // waits for may be the lock that the step has waited for.
 func (p *pipeline) awaitUndone(s *pipelineStep, st *stepState) {
 	over := func() bool { return !st.Child.Open || st.asked == verbSkip }
-	if s.Timeout > 0 {
-		timer, stop := startTimer(p.life, max(s.Timeout.Std(), stepGrace), "until step "+st.Name+" is undone")
+	limit := max(s.Timeout.Std(), stepGrace)
+	if s.Timeout == 0 && workflow.GetVersion(p.life, "undo-limit", workflow.DefaultVersion, 1) == 1 {
+		limit = undoGrace
+	} else if s.Timeout == 0 {
+		limit = 0
+	}
+	if limit > 0 {
+		timer, stop := startTimer(p.life, limit, "until step "+st.Name+" is undone")
 		p.await(func() bool { return over() || timer.IsReady() })
 		stop()
 	}
-	if s.Timeout > 0 && !over() {
+	if limit > 0 && !over() {
 		id := task.StepID(p.ref.ID, st.Name)
 		st.needsYou = true
 		st.waits = fmt.Sprintf("its undoing, which takes longer than the step may: `godwit status %s` says why; `godwit skip %s %s` leaves it to itself", id, p.ref.ID, st.Name)
@@ -187,8 +201,19 @@ func (p *pipeline) awaitUndone(s *pipelineStep, st *stepState) {
 	st.needsYou = false
 }
 
-func (p *pipeline) undoRequest() task.Request {
-	r := task.Request{Reason: "pipeline " + p.ref.ID + " undoes its steps"}
+// stop tells a step's migration that is at work to undo itself, once. With leave, what
+// cannot be undone is left.
+func (p *pipeline) stop(st *stepState, leave bool) {
+	if st.stopped {
+		return
+	}
+	st.stopped = true
+	p.tell(st, task.RollbackSignal, p.undoRequest(leave))
+}
+
+func (p *pipeline) undoRequest(leave bool) task.UndoRequest {
+	r := task.UndoRequest{Leave: leave}
+	r.Request = task.Request{Reason: "pipeline " + p.ref.ID + " undoes its steps"}
 	if p.st.Ending != nil {
 		r.By = p.st.Ending.Request.By
 	}

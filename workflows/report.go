@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/workflow"
 
 	"godwit/internal/task"
@@ -16,10 +17,28 @@ func (m *migration) report(told *entry, r task.StepReport) {
 	r.ID, r.Run, r.Chain = m.ref.ID, m.runID, m.chain
 	m.informing++
 	workflow.GoNamed(m.life, "report to the pipeline", func(ctx workflow.Context) {
-		_ = workflow.Await(ctx, func() bool { return told.done })
+		m.awaitTold(ctx, told, r)
 		_ = workflow.SignalExternalWorkflow(ctx, m.in.Pipeline, "", task.StepSignal, r).Get(ctx, nil)
 		m.informing--
 	})
+}
+
+// awaitTold waits until the ledger has been told. A success is told until it knows: the
+// next step gets the tables only of one that the ledger calls done.
+func (m *migration) awaitTold(ctx workflow.Context, told *entry, r task.StepReport) {
+	for {
+		_ = workflow.Await(ctx, func() bool { return told.done })
+		if told.err == nil || r.State != task.Success || r.Closed {
+			return
+		}
+		timer, stop := startTimer(ctx, openAgain, "tell the ledger again")
+		_ = workflow.Await(ctx, func() bool { return timer.IsReady() || m.st.EndedAt != nil })
+		stop()
+		if m.st.EndedAt != nil { // there is another report of that
+			return
+		}
+		told = m.tell(task.RecordInput{Event: told.in.Event, Detail: told.in.Detail, Error: m.st.Error})
+	}
 }
 
 // expire ends the migration in TIMEOUT, with everything kept: the limit is its
@@ -32,9 +51,13 @@ func (m *migration) expire(r task.Request) {
 	m.interrupt()
 }
 
-func (m *migration) undoAsked(r task.Request) {
-	if !m.ignores(verbRollback, r) {
-		m.rollback(r)
+func (m *migration) undoAsked(raw converter.RawValue) {
+	r := task.UndoRequest{Request: readRequest(raw)}
+	if decode(raw.Payload().GetData(), &r) != nil {
+		r.Leave = false
+	}
+	if !m.ignores(verbRollback, r.Request) {
+		m.end(&ending{Verb: verbRollback, Request: r.Request, Leave: r.Leave})
 	}
 }
 

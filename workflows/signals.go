@@ -31,7 +31,7 @@ func (m *migration) listen(ctx workflow.Context) error {
 		{name: task.PauseSignal, take: requested(m.pause), description: `Stop after the chunks that are being worked on, until "resume". Input: none, or {"reason": "…"}.`},
 		{name: task.ResumeSignal, take: requested(m.resume), description: `Go on after "pause". Input: none, or {"reason": "…"}.`},
 		{name: task.CancelSignal, take: requested(m.cancel), description: `End the migration and undo what it did. Input: none, or {"reason": "…"}.`},
-		{name: task.RollbackSignal, take: requested(m.undoAsked), description: `From a pipeline: undo the migration. The update "rollback" says why when it cannot be.`},
+		{name: task.RollbackSignal, take: m.undoAsked, description: `From a pipeline: undo the migration. The update "rollback" says why when it cannot be.`},
 		{name: task.CleanupSignal, take: requested(m.cleanupAsked), description: `From a pipeline: stop keeping what a rollback would need.`},
 		{name: task.ExpireSignal, take: requested(m.expire), description: "From a pipeline: the step's limit has passed. It ends in TIMEOUT, with everything kept."},
 		{name: task.GrantSignal, take: m.granted, description: "From the Capacity workflow: how many shards may run at once."},

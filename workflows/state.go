@@ -77,6 +77,8 @@ type state struct {
 type ending struct {
 	Verb    string       `json:"verb"` // cancel or rollback
 	Request task.Request `json:"request"`
+	// Leave says that what cannot be undone is left as it is, as a cancel does.
+	Leave bool `json:"leave,omitempty"`
 	// Cause is the failure that asked for it, where no operator did.
 	Cause *task.Failure `json:"cause,omitempty"`
 }
