@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -171,4 +172,125 @@ func TestWhatAPipelineDoesNotHaveIsRefusedWithAHint(t *testing.T) {
 	require.Contains(t, cut.refusal, "godwit cutover "+pipelineID+".STEP")
 	require.Contains(t, slow.refusal, "godwit throttle "+pipelineID+".STEP")
 	require.Contains(t, nothing.refusal, "no step waits for retry")
+}
+
+func TestAStepIsApprovedWhoseGateHadToBeTriedAgain(t *testing.T) {
+	s := classic(t, map[string]string{"fill": "needs: nightly, approve: true"})
+	s.keepFor(24 * time.Hour)
+	held := s.look(10 * time.Minute)
+	s.at(20*time.Minute, func() { s.needs = &task.NeedsResult{Done: []string{"nightly"}} })
+	s.update(30*time.Minute, task.RetryUpdate, "fill")
+	waiting := s.look(40 * time.Minute)
+	again := s.update(45*time.Minute, task.RetryUpdate, "fill")
+	approved := s.update(50*time.Minute, task.ApproveUpdate, "fill")
+	s.run()
+	require.Equal(t, task.Failed, held.State)
+	require.Equal(t, task.Running, waiting.State)
+	require.Equal(t, task.Pending, waiting.Steps[1].State)
+	require.True(t, waiting.Attention)
+	require.Contains(t, again.refusal, "waits for approval: `godwit approve "+pipelineID+" fill`")
+	require.True(t, approved.accepted, approved.refusal)
+	s.ends(task.Success, all(task.Success, 4)...)
+}
+
+func TestWhatAStepNeedsIsLookedAtAgainWhenItHasBeenApproved(t *testing.T) {
+	s := classic(t, map[string]string{"fill": "needs: nightly, approve: true"})
+	s.keepFor(24 * time.Hour)
+	s.needs = &task.NeedsResult{Done: []string{"nightly"}}
+	s.at(30*time.Minute, func() { s.needs = nil }) // somebody undoes it
+	s.update(40*time.Minute, task.ApproveUpdate, "fill")
+	held := s.look(50 * time.Minute)
+	s.signal(time.Hour, task.CancelSignal)
+	s.run()
+	require.Equal(t, task.Failed, held.State)
+	require.Contains(t, held.Error.Message, "nightly has FAILED")
+	require.NotContains(t, s.order, "run fill")
+}
+
+func TestARetryAtTheGateDoesNotPassByTheCondition(t *testing.T) {
+	s := classic(t, map[string]string{"fill": `needs: nightly, retries: 1, backoff: 1m, when: {database: shop, query: "SELECT wanted"}`})
+	s.keepFor(24 * time.Hour)
+	s.asks["SELECT wanted"] = &task.ConditionResult{Answer: "0"}
+	s.at(90*time.Second, func() { s.running = true })
+	hurry := s.update(5*time.Minute, task.RetryUpdate, "fill")
+	s.at(6*time.Minute, func() { s.running, s.needs = false, &task.NeedsResult{Done: []string{"nightly"}} })
+	s.run()
+	require.Contains(t, hurry.refusal, "waits for no other try")
+	s.ends(task.Success, task.Success, task.Skipped, task.Success, task.Success)
+	require.NotContains(t, s.order, "run fill")
+}
+
+func TestAPipelineDoesNotWaitForItself(t *testing.T) {
+	s := classic(t, map[string]string{"fill": "needs: split-region, on_failure: rollback"})
+	s.running = true
+	s.run()
+	require.Equal(t, task.RolledBack, s.status.State)
+	require.Contains(t, s.status.Error.Message, "it would wait for itself")
+}
+
+func TestAGroupThatIsHeldAtItsGateHoldsThePipeline(t *testing.T) {
+	s := newStreet(t, strings.Replace(beside, "name: both\n", "name: both\n    needs: nightly\n", 1))
+	held := s.look(30 * time.Minute)
+	s.signal(40*time.Minute, task.CancelSignal)
+	s.run()
+	require.Equal(t, task.Failed, held.State)
+	require.Contains(t, held.Error.Message, "nightly has FAILED")
+}
+
+func TestAGroupThatIsSkippedDuringAPauseDoesNotBegin(t *testing.T) {
+	s := newStreet(t, strings.Replace(beside, "name: both\n", "name: both\n    approve: true\n", 1))
+	s.signal(5*time.Minute, task.PauseSignal)
+	s.update(6*time.Minute, task.ApproveUpdate, "both")
+	skipped := s.update(7*time.Minute, task.SkipUpdate, "both")
+	s.signal(8*time.Minute, task.ResumeSignal)
+	s.run()
+	require.True(t, skipped.accepted, skipped.refusal)
+	s.ends(task.Success, task.Success, task.Skipped, task.Skipped, task.Skipped, task.Success)
+	require.NotContains(t, s.order, "run left")
+}
+
+func TestAQueryThatIsWaitedForTakesAsLongAsItTakes(t *testing.T) {
+	s := classic(t, map[string]string{"fill": `when: {database: shop, query: "SELECT wanted"}, needs: nightly`})
+	s.asks["SELECT wanted"] = &task.ConditionResult{True: true, Answer: "1"}
+	s.needs = &task.NeedsResult{Done: []string{"nightly"}}
+	s.run()
+	require.GreaterOrEqual(t, s.limits[task.ConditionActivity], 24*time.Hour, "a full scan that is broken off begins again for ever")
+	require.Less(t, s.limits[task.NeedsActivity], time.Hour)
+}
+
+func TestAWindowThatPassesDuringAPauseIsWaitedForAgainAndItsLimitStandsStill(t *testing.T) {
+	s := between(t, `{name: night, wait: {between: "02:00-03:00"}, timeout: 24h, on_timeout: skip}`)
+	s.env.SetStartTime(time.Date(2026, 1, 1, 20, 0, 0, 0, time.UTC))
+	s.signal(time.Hour, task.PauseSignal)
+	s.signal(10*time.Hour, task.ResumeSignal)
+	s.run()
+	s.ends(task.Success, task.Success)
+	require.Equal(t, 30*time.Hour, s.status.Steps[0].EndedAt.Sub(*s.status.Steps[0].StartedAt))
+}
+
+func TestACallThatIsGivenUpByItsStepsLimitIsNotMadeAgainUnasked(t *testing.T) {
+	for method, calls := range map[string]int{"POST": 1, "PUT": 4} {
+		s := between(t, `{name: tell, http: {url: "https://example.test/", method: `+method+`, limit: 30s}, timeout: 10s, on_timeout: retry}`)
+		s.answers = 25 * time.Second
+		held := s.look(30 * time.Minute)
+		s.signal(time.Hour, task.CancelSignal)
+		s.run()
+		require.Equal(t, task.TimedOut, held.State, method)
+		require.Len(t, s.calls, calls, method)
+		if calls == 1 {
+			require.Contains(t, held.Error.Message, "the call may have arrived")
+		}
+	}
+}
+
+func TestACallThatNobodyTookDoesNotStandInTheWayOfARollback(t *testing.T) {
+	s := newStreet(t, `kind: pipeline
+name: told
+steps:
+  - {name: add, sql: {database: shop, statement: SELECT 1, undo: SELECT 2}}
+  - {name: tell, http: {url: "https://example.test/", method: POST}, on_failure: rollback}
+`)
+	s.called = refusedWith(task.Transient, "connection refused")
+	s.run()
+	s.ends(task.RolledBack, task.RolledBack, task.RolledBack)
 }

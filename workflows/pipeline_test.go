@@ -449,3 +449,44 @@ func TestStepsSideBySideCountOnceAgainstTheLimitOfTheWhole(t *testing.T) {
 	s.run()
 	s.ends(task.Success, all(task.Success, 5)...)
 }
+
+func TestTheNextStepBeginsWhenTheLedgerKnowsOfTheLastOne(t *testing.T) {
+	s := classic(t, nil)
+	s.houses["add"].untold = 2
+	between := s.look(2*time.Minute + 30*time.Second)
+	s.run()
+	require.Equal(t, []task.State{task.Running, task.Pending}, states(*between)[:2])
+	s.ends(task.Success, all(task.Success, 4)...)
+}
+
+func TestAStepThatIsAtWorkByItsOwnIDIsWaitedForInsteadOfTriedAgain(t *testing.T) {
+	s := classic(t, map[string]string{"fill": "retries: 1, backoff: 10m, on_failure: rollback"})
+	s.houses["fill"].fails = 1
+	report := func(after time.Duration, state task.State, closed bool) {
+		s.at(after, func() {
+			s.env.SignalWorkflow(task.StepSignal, task.StepReport{ID: task.StepID(pipelineID, "fill"), Chain: "by hand", State: state, Closed: closed})
+		})
+	}
+	s.keepFor(24 * time.Hour)
+	report(5*time.Minute, task.Running, false)
+	waiting := s.look(20 * time.Minute)
+	report(30*time.Minute, task.Success, false)
+	report(2*time.Hour, task.Success, true)
+	s.run()
+	require.Equal(t, task.Running, waiting.Steps[1].State)
+	require.Equal(t, 1, strings.Count(strings.Join(s.order, " "), "run fill"))
+	s.ends(task.Success, all(task.Success, 4)...)
+}
+
+func TestARunThatAnOperatorBeginsOfAStepTellsThePipelineFirst(t *testing.T) {
+	for byHand, want := range map[bool][]task.State{true: {task.Running, task.Success, task.Success}, false: {task.Success, task.Success}} {
+		w := newWorld(t)
+		w.in.Pipeline, w.in.ByHand = "p", byHand
+		w.run()
+		var told []task.State
+		for _, r := range w.reports {
+			told = append(told, r.State)
+		}
+		require.Equal(t, want, told)
+	}
+}

@@ -167,3 +167,85 @@ func TestACallThatWasLostWithItsWorkerIsNotMadeAgainUnasked(t *testing.T) {
 		}
 	}
 }
+
+func TestStepsBeforeAreNotUndoneWhileOneThatWasSkippedDuringAPauseIs(t *testing.T) {
+	s := classic(t, map[string]string{"fill": "retries: 1, backoff: 5m"})
+	s.keepFor(24 * time.Hour)
+	s.houses["fill"].fails, s.houses["fill"].stuck = 1, 30*time.Minute
+	s.signal(3*time.Minute, task.PauseSignal)
+	s.update(10*time.Minute, task.SkipUpdate, "fill")
+	s.signal(15*time.Minute, task.CancelSignal)
+	during := s.look(30 * time.Minute)
+	s.run()
+	require.Equal(t, task.Success, during.Steps[0].State)
+	s.ends(task.Cancelled, task.RolledBack, task.RolledBack, task.Pending, task.Pending)
+	require.Equal(t, []string{"undo fill", "undo add"}, s.order[2:])
+}
+
+// abreast is two steps side by side whose second one takes the first one with it.
+const abreast = `kind: pipeline
+name: abreast
+steps:
+  - name: both
+    group:
+      - {name: left, sql: {database: shop, statement: SELECT 1, undo: SELECT 2, retry: {rounds: 0, attempts: 1}}}
+      - {name: right, sql: {database: shop, statement: SELECT 1, undo: SELECT 2, retry: {rounds: 0, attempts: 1}}, on_failure: rollback}
+`
+
+func TestStepsBesideStopAtOnceWhenAnUndoingHasToWaitForAnOperator(t *testing.T) {
+	s := newStreet(t, abreast)
+	s.houses["right"].fails, s.houses["right"].undoing = -1, 1
+	s.houses["left"].takes, s.houses["left"].stuck = 20*time.Minute, time.Hour
+	failed := s.look(30 * time.Minute)
+	s.update(40*time.Minute, task.RetryUpdate, "right")
+	s.run()
+	require.Equal(t, task.Failed, failed.State, "whoever waits is told, although another one is being undone")
+	require.Contains(t, failed.Error.Message, "the old table is gone")
+	require.NotEqual(t, task.Success, failed.Steps[1].State, "it must not get past its point of no return meanwhile")
+	s.ends(task.RolledBack, all(task.RolledBack, 3)...)
+	require.Equal(t, "undo left", s.order[2])
+}
+
+func TestACancelLeavesWhatCannotBeUndoneOfAStepAtWorkOrHeld(t *testing.T) {
+	for name, fails := range map[string]int{"at work": 0, "held": -1} {
+		t.Run(name, func(t *testing.T) {
+			s := classic(t, nil)
+			s.houses["fill"].final, s.houses["fill"].fails = true, fails
+			if fails == 0 {
+				s.houses["fill"].takes = time.Hour
+			}
+			s.signal(30*time.Minute, task.CancelSignal)
+			s.run()
+			s.ends(task.Cancelled, task.RolledBack, task.RolledBack, task.Pending, task.Pending)
+		})
+	}
+}
+
+func TestAStepThatTakesTooLongIsSkippedAlthoughNotAllOfItCanBeUndone(t *testing.T) {
+	s := classic(t, map[string]string{"fill": "timeout: 5m, on_timeout: skip"})
+	s.houses["fill"].final, s.houses["fill"].takes = true, time.Hour
+	s.run()
+	s.ends(task.Success, task.Success, task.Skipped, task.Success, task.Success)
+}
+
+func TestARollbackDoesNotLeaveWhatCannotBeUndoneUnasked(t *testing.T) {
+	s := classic(t, map[string]string{"fill": "on_failure: rollback"})
+	s.houses["fill"].final, s.houses["fill"].fails = true, -1
+	held := s.look(30 * time.Minute)
+	s.update(40*time.Minute, task.SkipUpdate, "fill")
+	s.run()
+	require.Equal(t, task.Failed, held.State)
+	require.Contains(t, held.Error.Message, "no old values were kept")
+	require.Equal(t, task.RolledBack, s.status.State)
+	require.Contains(t, s.order, "undo add")
+}
+
+func TestAnUndoingOfAStepWithoutALimitNeedsAttentionAfterAWhile(t *testing.T) {
+	s := classic(t, map[string]string{"fill": "on_failure: rollback"})
+	s.houses["fill"].fails, s.houses["fill"].stuck = -1, 40*time.Minute
+	soon, late := s.look(10*time.Minute), s.look(30*time.Minute)
+	s.run()
+	require.False(t, soon.Attention)
+	require.True(t, late.Attention)
+	s.ends(task.RolledBack, task.RolledBack, task.RolledBack, task.Pending, task.Pending)
+}

@@ -36,6 +36,8 @@ type street struct {
 	running bool // what is needed is still at work
 	calls   []task.CallInput
 	called  error
+	answers time.Duration            // how long a call takes
+	limits  map[string]time.Duration // of attempts, by activity
 	records []task.RecordStepsInput
 	order   []string // what was done to steps: "run add", "undo add"
 	flights map[string]*bool
@@ -57,7 +59,8 @@ type ground struct {
 	stubborn bool
 	stuck    time.Duration // how long a rollback takes
 	resumed  int
-	cancels  int
+	final    bool // nothing is kept that could undo it
+	untold   int  // how many times the ledger cannot be told of its success
 }
 
 // fourSteps is the classic pipeline; %s stands for what a test wants of a step.
@@ -92,7 +95,7 @@ func newStreet(t *testing.T, text string) *street {
 	require.NoError(t, err)
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(quiet{})
-	s := &street{t: t, env: suite.NewTestWorkflowEnvironment(), houses: map[string]*ground{}, asks: map[string]*task.ConditionResult{}, flights: map[string]*bool{}, runs: map[string]string{},
+	s := &street{t: t, env: suite.NewTestWorkflowEnvironment(), houses: map[string]*ground{}, asks: map[string]*task.ConditionResult{}, flights: map[string]*bool{}, limits: map[string]time.Duration{}, runs: map[string]string{},
 		in: PipelineInput{Spec: flat(t, parsed), Ledger: "shop", Target: "shop"}}
 	for _, step := range parsed.Pipeline.Flat() {
 		h := &ground{takes: time.Minute, class: task.Data, keeps: time.Hour}
@@ -170,17 +173,33 @@ func (s *street) register() {
 		}
 		return *s.needs, nil
 	})
-	lived(s, task.CallActivity, func(in task.CallInput) (task.CallResult, error) {
-		s.calls = append(s.calls, in)
+	s.env.RegisterActivityWithOptions(s.call, activity.RegisterOptions{Name: task.CallActivity})
+}
+
+func (s *street) call(ctx context.Context, in task.CallInput) (task.CallResult, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, in)
+	if s.answers == 0 {
 		return task.CallResult{Status: 200}, s.called
-	})
+	}
+	info := activity.GetInfo(ctx)
+	over := new(bool)
+	s.flights[info.WorkflowExecution.ID+info.ActivityID] = over
+	s.env.RegisterDelayedCallback(func() {
+		if !*over {
+			require.NoError(s.t, s.env.CompleteActivity(info.TaskToken, task.CallResult{Status: 200}, s.called))
+		}
+	}, s.answers)
+	return task.CallResult{}, activity.ErrResultPending
 }
 
 // lived puts an activity into the street that is over at once.
 func lived[I, R any](s *street, name string, do func(I) (R, error)) {
-	s.env.RegisterActivityWithOptions(func(_ context.Context, in I) (R, error) {
+	s.env.RegisterActivityWithOptions(func(ctx context.Context, in I) (R, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		s.limits[name] = activity.GetInfo(ctx).StartToCloseTimeout
 		return do(in)
 	}, activity.RegisterOptions{Name: name})
 }
@@ -220,7 +239,12 @@ func (s *street) transform(ctx context.Context, in task.ShardInput) (task.ShardR
 // record is what a stubborn step does not come back from for half an hour.
 func (s *street) record(ctx context.Context, in task.RecordInput) (struct{}, error) {
 	token := activity.GetInfo(ctx).TaskToken
-	if !s.house(in.ID).stubborn {
+	h := s.house(in.ID)
+	if in.State == task.Success && h.untold > 0 {
+		h.untold--
+		return struct{}{}, refusedWith(task.Config, "the ledger is away")
+	}
+	if !h.stubborn {
 		return struct{}{}, nil
 	}
 	s.env.RegisterDelayedCallback(func() {
@@ -238,10 +262,10 @@ func (s *street) rollback(ctx context.Context, in task.PhaseInput) (struct{}, er
 		h.undoing--
 		return struct{}{}, refusedWith(task.Human, "the old table is gone")
 	}
-	s.note("undo", in.ID)
-	if in.Cancel {
-		h.cancels++
+	if h.final && !in.Cancel {
+		return struct{}{}, refusedWith(task.Human, "no old values were kept")
 	}
+	s.note("undo", in.ID)
 	if h.stuck == 0 {
 		return struct{}{}, nil
 	}

@@ -55,6 +55,7 @@ type world struct {
 	most     int                // shards at once, at the most
 	running  int
 	doorman  doorman
+	reports  []task.StepReport // to the pipeline that it is a step of
 
 	status task.Status
 	err    error
