@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -99,7 +100,8 @@ func (m *migration) undo() (task.Status, error) {
 	m.record("rollback begins", e.why(), e.Cause)
 	in := m.phaseInput(e.why())
 	in.Cancel = e.Verb == verbCancel || e.Leave
-	err := m.call(m.life, task.RollbackActivity, in, nil)
+	var result task.RollbackResult
+	err := m.call(m.life, task.RollbackActivity, in, &result)
 	var failure *task.Failure
 	if errors.As(err, &failure) {
 		if !in.Cancel || !m.untouched() {
@@ -108,10 +110,14 @@ func (m *migration) undo() (task.Status, error) {
 		m.st.note(workflow.Now(m.life), "nothing had been done before the preflight passed; that nothing was left could not be checked: "+failure.Message)
 	}
 	m.st.Kept, m.st.KeptUntil, m.st.Untended, m.st.Changelog = nil, nil, nil, nil
-	if e.Verb == verbCancel {
-		return m.close(task.Cancelled, "cancelled", e.why(), nil)
+	detail := e.why()
+	if m.left = oneLine(strings.Join(result.Left, "; "), mostText); m.left != "" {
+		detail += "; left as it is: " + m.left
 	}
-	return m.close(task.RolledBack, "rolled back", e.why(), e.Cause)
+	if e.Verb == verbCancel {
+		return m.close(task.Cancelled, "cancelled", detail, nil)
+	}
+	return m.close(task.RolledBack, "rolled back", detail, e.Cause)
 }
 
 // why says in words why a migration is undone.
@@ -156,7 +162,7 @@ func (m *migration) close(state task.State, event, detail string, failure *task.
 	if event != "done" {
 		told = m.record(event, detail, failure)
 	}
-	m.report(told, task.StepReport{State: state, Closed: true, Error: failure, Botched: m.st.Botched, Detail: detail})
+	m.report(told, task.StepReport{State: state, Closed: true, Error: failure, Botched: m.st.Botched, Detail: detail, Left: m.left})
 	m.unseat()
 	m.publish()
 	m.settle()

@@ -87,6 +87,8 @@ type migration struct {
 	shut  bool
 	// undoing says that the rollback has begun: nothing interrupts it.
 	undoing bool
+	// left is what it has left as it is.
+	left string
 	// waits is the wait before another try, and held the failure that an
 	// operator has to see to after the cut-over.
 	waits *wait

@@ -220,7 +220,7 @@ func (p *pipeline) reported(st *stepState, r task.StepReport) {
 		}
 		c.Chain = r.Chain
 	}
-	c.State, c.Open, c.KeptUntil, c.Error, c.Botched = r.State, !r.Closed, r.KeptUntil, r.Error, r.Botched
+	c.State, c.Open, c.KeptUntil, c.Error, c.Botched, c.Left = r.State, !r.Closed, r.KeptUntil, r.Error, r.Botched, r.Left
 	if r.State == task.RolledBack && st.State == task.Success && !p.st.Undoing {
 		st.State, st.Done, st.Detail = task.RolledBack, false, "by an operator, with its migration's own id"
 		p.record("step undone", st.Name+" "+st.Detail, nil)

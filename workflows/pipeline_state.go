@@ -91,6 +91,7 @@ type child struct {
 	KeptUntil *time.Time    `json:"kept_until,omitempty"`
 	Error     *task.Failure `json:"error,omitempty"`
 	Botched   bool          `json:"botched,omitempty"`
+	Left      string        `json:"left,omitempty"` // by its rollback, in words
 }
 
 func newPipelineState(plan pipelinePlan, now time.Time) *pipelineState {

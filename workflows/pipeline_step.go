@@ -220,6 +220,8 @@ func (p *pipeline) skip(st *stepState, why string) {
 func (p *pipeline) skipUndone(s *pipelineStep, st *stepState, why string) error {
 	if !p.undoStep(s, st, true) {
 		why += "; what it has begun was left as it is"
+	} else if st.Child.Left != "" {
+		why += "; left as it is: " + st.Child.Left
 	}
 	if p.ended() {
 		return errEnding

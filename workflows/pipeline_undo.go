@@ -37,7 +37,12 @@ func (p *pipeline) undo() (cancelled bool) {
 		if p.undoStep(s, st, cancelled) {
 			now := workflow.Now(p.life)
 			st.State, st.Done, st.EndedAt, st.Error = task.RolledBack, false, &now, nil
-			p.record("step undone", st.Name, nil)
+			left := ""
+			if st.Child.Left != "" {
+				left = "left as it is: " + st.Child.Left
+				st.Detail = left
+			}
+			p.record("step undone", oneLine(st.Name+" "+left, mostSummary), nil)
 		}
 	}
 	return cancelled

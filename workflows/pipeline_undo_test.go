@@ -217,6 +217,7 @@ func TestACancelLeavesWhatCannotBeUndoneOfAStepAtWorkOrHeld(t *testing.T) {
 			s.signal(30*time.Minute, task.CancelSignal)
 			s.run()
 			s.ends(task.Cancelled, task.RolledBack, task.RolledBack, task.Pending, task.Pending)
+			require.Equal(t, "left as it is: 7 rows stay", s.status.Steps[1].Detail)
 		})
 	}
 }
@@ -226,6 +227,7 @@ func TestAStepThatTakesTooLongIsSkippedAlthoughNotAllOfItCanBeUndone(t *testing.
 	s.houses["fill"].final, s.houses["fill"].takes = true, time.Hour
 	s.run()
 	s.ends(task.Success, task.Success, task.Skipped, task.Success, task.Success)
+	require.Contains(t, s.status.Steps[1].Detail, "left as it is: 7 rows stay")
 }
 
 func TestARollbackDoesNotLeaveWhatCannotBeUndoneUnasked(t *testing.T) {

@@ -254,27 +254,30 @@ func (s *street) record(ctx context.Context, in task.RecordInput) (struct{}, err
 	return struct{}{}, activity.ErrResultPending
 }
 
-func (s *street) rollback(ctx context.Context, in task.PhaseInput) (struct{}, error) {
+func (s *street) rollback(ctx context.Context, in task.PhaseInput) (result task.RollbackResult, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.house(in.ID)
 	if h.undoing > 0 {
 		h.undoing--
-		return struct{}{}, refusedWith(task.Human, "the old table is gone")
+		return result, refusedWith(task.Human, "the old table is gone")
 	}
 	if h.final && !in.Cancel {
-		return struct{}{}, refusedWith(task.Human, "no old values were kept")
+		return result, refusedWith(task.Human, "no old values were kept")
+	}
+	if h.final {
+		result.Left = []string{"7 rows stay"}
 	}
 	s.note("undo", in.ID)
 	if h.stuck == 0 {
-		return struct{}{}, nil
+		return result, nil
 	}
 	token := activity.GetInfo(ctx).TaskToken
 	s.env.RegisterDelayedCallback(func() {
 		require.NoError(s.t, s.env.CompleteActivity(token, struct{}{}, nil))
 		_ = s.env.SignalWorkflowByID(in.ID, task.AnnounceSignal, nil)
 	}, h.stuck)
-	return struct{}{}, activity.ErrResultPending
+	return result, activity.ErrResultPending
 }
 
 func (s *street) at(after time.Duration, do func()) { s.env.RegisterDelayedCallback(do, after) }

@@ -85,6 +85,12 @@ type PhaseInput struct {
 	Step bool `json:"step,omitempty"`
 }
 
+// RollbackResult tells what was left as it is of a migration that is cancelled,
+// because nothing could undo it.
+type RollbackResult struct {
+	Left []string `json:"left,omitempty"`
+}
+
 // BackupResult tells what was backed up.
 type BackupResult struct {
 	Items []BackupItem `json:"items"`

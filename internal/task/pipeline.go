@@ -58,8 +58,10 @@ type StepReport struct {
 	KeptUntil *time.Time `json:"kept_until,omitempty"`
 	Error     *Failure   `json:"error,omitempty"`
 	// Botched says that its rollback has failed.
-	Botched bool   `json:"botched,omitempty"`
-	Detail  string `json:"detail,omitempty"`
+	Botched bool `json:"botched,omitempty"`
+	// Left says what its rollback has left as it is; empty for nothing.
+	Left   string `json:"left,omitempty"`
+	Detail string `json:"detail,omitempty"`
 }
 
 // OpenPipelineInput writes a pipeline to its ledger.

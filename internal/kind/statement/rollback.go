@@ -79,7 +79,7 @@ func (s *Statement) Rollback(ctx context.Context, run *kind.Run) error {
 	case !happened || len(it.Statements) == 0:
 		undo = nil
 	case len(undo) == 0 && run.Cancel:
-		if err := run.Ledger.Note(ctx, task.Event{What: "not undone", Phase: task.Cleanup, Detail: "the statement has been run and has no undo: it stays"}); err != nil {
+		if err := run.Leave(ctx, "", "the statement has been run and has no undo: it stays"); err != nil {
 			return err
 		}
 	case len(undo) == 0:
@@ -115,7 +115,7 @@ func (it *item) happened(ctx context.Context, run *kind.Run, db kind.Site) (bool
 		}
 	}
 	if run.Cancel {
-		return false, run.Ledger.Note(ctx, task.Event{What: "not undone", Phase: task.Cleanup, Detail: "the statement was begun, and its outcome is not known: what it has done stays"})
+		return false, run.Leave(ctx, "", "the statement was begun, and its outcome is not known: what it has done stays")
 	}
 	return false, fault.New(task.Human, "%q was begun, and its outcome is not known: look in the database, take it back by hand if it has been done, and skip the step", it.Statements[0])
 }
