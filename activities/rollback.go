@@ -15,7 +15,7 @@ func (a *Activities) Rollback(ctx context.Context, in task.PhaseInput) (task.Rol
 		return task.RollbackResult{}, err
 	}
 	return phase(ctx, a, in, rollback, func(ctx context.Context, k kind.Kind, run *kind.Run) (task.RollbackResult, error) {
-		run.Cancel = in.Cancel
+		run.Cancel, run.RunID = in.Cancel, in.Run
 		err := k.Rollback(ctx, run)
 		return task.RollbackResult{Left: run.Left}, err
 	})

@@ -204,5 +204,5 @@ func (m *migration) phaseInput(reason string) task.PhaseInput {
 	if m.st.cutOver() {
 		state = task.Success
 	}
-	return task.PhaseInput{Ref: m.ref, State: state, Phase: m.st.Phase, Reason: reason, Step: m.in.Pipeline != ""}
+	return task.PhaseInput{Ref: m.ref, State: state, Phase: m.st.Phase, Reason: reason, Run: m.runID, Step: m.in.Pipeline != ""}
 }

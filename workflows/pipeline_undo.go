@@ -55,7 +55,10 @@ func (p *pipeline) undoStep(s *pipelineStep, st *stepState, leave bool) bool {
 	st.asked = "" // what was asked for before is what is being done, or is too late
 	for {
 		st.undo, st.waits, st.needsYou = undoRuns, "its undoing", false
-		failure := p.undoOnce(s, st, leave)
+		failure := p.asksFirst(st)
+		if failure == nil {
+			failure = p.undoOnce(s, st, leave)
+		}
 		st.stopped = false
 		switch {
 		case failure == nil:
@@ -70,6 +73,15 @@ func (p *pipeline) undoStep(s *pipelineStep, st *stepState, leave bool) bool {
 			return false
 		}
 	}
+}
+
+// asksFirst is why a step that was at work has failed to undo itself, where somebody has
+// to look before that is tried again.
+func (p *pipeline) asksFirst(st *stepState) *task.Failure {
+	if st.stopped && st.Child.Botched && !st.Child.Open && st.Child.Error != nil && st.Child.Error.Class == task.Human {
+		return p.lost(st)
+	}
+	return nil
 }
 
 // undoFailed waits for an operator. It reports whether the undoing is tried again.

@@ -206,6 +206,18 @@ func TestStepsBesideStopAtOnceWhenAnUndoingHasToWaitForAnOperator(t *testing.T) 
 	require.Equal(t, "undo left", s.order[2])
 }
 
+func TestAStepThatHasFailedToUndoItselfIsNotUndoneAgainUnasked(t *testing.T) {
+	s := newStreet(t, abreast)
+	s.houses["right"].fails, s.houses["right"].stuck = -1, time.Hour
+	s.houses["left"].takes, s.houses["left"].undoing = 20*time.Minute, 1
+	failed := s.look(2 * time.Hour)
+	s.update(3*time.Hour, task.RetryUpdate, "left")
+	s.run()
+	require.Equal(t, task.Failed, failed.State)
+	require.Contains(t, failed.Error.Message, "the old table is gone")
+	s.ends(task.RolledBack, all(task.RolledBack, 3)...)
+}
+
 func TestACancelLeavesWhatCannotBeUndoneOfAStepAtWorkOrHeld(t *testing.T) {
 	for name, fails := range map[string]int{"at work": 0, "held": -1} {
 		t.Run(name, func(t *testing.T) {

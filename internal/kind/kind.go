@@ -79,6 +79,9 @@ type Run struct {
 	// Cancel says of a Rollback that the migration is cancelled: what cannot be
 	// undone stays as it is.
 	Cancel bool
+	// RunID is the workflow's run that a Rollback belongs to: another one than before
+	// has been begun by somebody who knows how the last one has ended.
+	RunID string
 	// Left is what such a Rollback has left, in words: see Leave.
 	Left []string
 	// Step says of a Cutover that the migration is a pipeline's step, which may have

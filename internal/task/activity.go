@@ -75,6 +75,8 @@ type PhaseInput struct {
 	Ref
 	State State `json:"state"`
 	Phase Phase `json:"phase"`
+	// Run is the workflow's run: an operator has begun each after the first.
+	Run string `json:"run,omitempty"`
 	// Reason says why, where a human or a failure asked for it (rollback, cleanup).
 	Reason string `json:"reason,omitempty"`
 	// Cancel says of a rollback that an operator has cancelled the migration:

@@ -113,13 +113,14 @@ type job struct {
 	id     string
 	spec   *spec.Spec
 	cancel bool
+	runID  string
 }
 
 func (r *rig) job(id, lines string) *job {
 	r.t.Helper()
 	s, err := spec.Parse("s.yaml", []byte("kind: sql\ndatabase: shop\n"+lines))
 	require.NoError(r.t, err)
-	return &job{r: r, id: id, spec: s}
+	return &job{r: r, id: id, spec: s, runID: "first"}
 }
 
 func (j *job) run() *kind.Run {
@@ -127,7 +128,7 @@ func (j *job) run() *kind.Run {
 	l := j.r.store.Migration(j.id)
 	_, err := l.Load(context.Background())
 	require.NoError(j.r.t, err)
-	return &kind.Run{Ref: task.Ref{ID: j.id, Kind: task.SQL, Ledger: "shop"}, Spec: j.spec, Connections: j.r.conns, Ledger: l, Cancel: j.cancel,
+	return &kind.Run{Ref: task.Ref{ID: j.id, Kind: task.SQL, Ledger: "shop"}, Spec: j.spec, Connections: j.r.conns, Ledger: l, Cancel: j.cancel, RunID: j.runID,
 		Beat: func(task.Heartbeat) {}, Touch: func() {}, Alive: func(context.Context) error { return nil }, Stop: make(chan struct{})}
 }
 

@@ -166,11 +166,17 @@ func (it *item) takeBack(ctx context.Context, run *kind.Run, db kind.Site, undo 
 
 // undoAlone runs an undo that the server commits by itself.
 func (it *item) undoAlone(ctx context.Context, run *kind.Run, db kind.Site, session engine.Session) error {
-	if it.state == itemUndoing {
-		if err := it.setState(ctx, run, db, itemReady); err != nil {
+	switch {
+	case it.state != itemUndoing:
+	case it.UndoAsked == "", it.UndoAsked == run.RunID: // the run's own tries are nobody who has looked
+		if err := it.askedIn(ctx, run, db, run.RunID); err != nil {
 			return err
 		}
 		return fault.New(task.Human, "the undo %q was begun, and its outcome is not known: look in the database. A retry runs it again", it.Undo[0])
+	default:
+		if err := it.askedIn(ctx, run, db, ""); err != nil {
+			return err
+		}
 	}
 	if err := it.setState(ctx, run, db, itemUndoing); err != nil {
 		return err

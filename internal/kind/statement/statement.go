@@ -48,6 +48,9 @@ type item struct {
 	// Alone and UndoAlone say that the server commits the statement by itself.
 	Alone     bool `json:"alone,omitempty"`
 	UndoAlone bool `json:"undo_alone,omitempty"`
+	// UndoAsked is the run that has ended with saying that the outcome of the undo is
+	// not known.
+	UndoAsked string `json:"undo_asked,omitempty"`
 
 	state itemState
 }
@@ -123,6 +126,16 @@ func (it *item) setState(ctx context.Context, run *kind.Run, q engine.Querier, t
 	}
 	it.state = to
 	return nil
+}
+
+// askedIn notes which run asks about the undo; empty for none.
+func (it *item) askedIn(ctx context.Context, run *kind.Run, db kind.Site, id string) error {
+	it.UndoAsked = id
+	definition, err := json.Marshal(it)
+	if err != nil {
+		return err
+	}
+	return db.Transaction(ctx, func(tx engine.Tx) error { return run.Ledger.Replan(ctx, tx, itemNo, definition) })
 }
 
 // Tend has nothing to do.

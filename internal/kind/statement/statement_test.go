@@ -222,6 +222,30 @@ func TestWhatTheServerHasCommittedIsUndoneAlthoughItsQueryDisagrees(t *testing.T
 	})
 }
 
+func TestAnUndoOfUnknownOutcomeIsRunAgainOnlyInARunThatSomebodyHasBegunSince(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig) {
+		if r.kind == sandbox.Postgres {
+			return // its transaction tells
+		}
+		j := r.job("undo", "statement: CREATE TABLE extra (id int)\nundo: TRUNCATE TABLE orders\n")
+		j.all()
+		run := j.run()
+		_, err := run.Ledger.Take(t.Context(), task.SQL)
+		require.NoError(t, err)
+		it, err := planned(t.Context(), run)
+		require.NoError(t, err)
+		require.NoError(t, it.setState(t.Context(), run, r.db, itemUndoing), "and then the worker is lost")
+		r.exec("INSERT INTO " + r.table() + " VALUES (7, 'written since')")
+		for range 3 {
+			require.Equal(t, task.Human, class(t, j.rollback()))
+		}
+		require.Equal(t, "1", r.rows())
+		j.runID = "second"
+		require.NoError(t, j.rollback())
+		require.Equal(t, "0", r.rows())
+	})
+}
+
 func TestAStatementOfUnknownOutcomeIsNotTakenForOneThatNeverRan(t *testing.T) {
 	everywhere(t, func(t *testing.T, r *rig) {
 		if r.kind == sandbox.Postgres {
