@@ -101,6 +101,7 @@ func (p *pipeline) undoFailed(s *pipelineStep, st *stepState, failure *task.Fail
 	switch verb {
 	case verbRetry:
 		p.record("undoing retried", st.Name+asked(st.by), nil)
+		p.showRetry()
 		return true
 	case "": // the whole pipeline is undone now, and this step with it
 		return false
