@@ -19,13 +19,12 @@ func (l *Ledger) siblings(ctx context.Context, q engine.Querier, other string) (
 	if l.Pipeline == "" {
 		return false, "", nil
 	}
-	var pipeline string
 	var state task.State
-	err := l.store.row(ctx, q, "select pipeline, state from {migration} where id = ?", []any{other}, &pipeline, &state)
+	err := l.store.row(ctx, q, "select m.state from {migration} m join {step} s on s.migration = m.id where m.id = ? and s.pipeline = ?", []any{other, l.Pipeline}, &state)
 	if isNoRows(err) {
 		return false, "", nil
 	}
-	return pipeline == l.Pipeline, state, err
+	return err == nil, state, err
 }
 
 // lends reports whether the holder of a claim lets this migration have it: it is
@@ -132,7 +131,7 @@ func (l *Ledger) Changed(ctx context.Context, table string) (id string, err erro
 	if l.Pipeline == "" {
 		return "", nil
 	}
-	err = l.store.each(ctx, l.store.db, `select m.id from {migration} m where m.kind = 'ddl' and m.state = ? and m.pipeline = ? and m.id <> ? and (
+	err = l.store.each(ctx, l.store.db, `select m.id from {migration} m join {step} s on s.migration = m.id where m.kind = 'ddl' and m.state = ? and s.pipeline = ? and m.id <> ? and (
 		exists (select 1 from {claim} c where c."table" = ? and c.migration = m.id) or exists (select 1 from {lent} b where b."table" = ? and b.lender = m.id))
 		order by m.started_at`, []any{string(task.Success), l.Pipeline, l.ID, table, table}, func(rows engine.Rows) error {
 		var found string

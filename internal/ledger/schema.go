@@ -119,7 +119,9 @@ var upgrades = [][]string{{
 		lender {name} not null,
 		lent_at {time} not null,
 		primary key ("table", migration))`,
-	`alter table {migration} add column pipeline {name} not null default ''`,
+	`create table {step} (
+		migration {name} not null primary key,
+		pipeline {name} not null)`,
 }}
 
 // ensureSchema creates or upgrades the ledger's tables. Two workers that start

@@ -54,7 +54,7 @@ type Ledger struct {
 	store *Store
 	ID    string
 	// Pipeline is the id of the pipeline that the migration is a step of, empty for
-	// none. Start notes it.
+	// none. Start notes that.
 	Pipeline string
 	// generation is the one that this attempt knows: see Take.
 	generation int64
