@@ -116,7 +116,11 @@ func (p *pipeline) perform(s *pipelineStep) error {
 			running--
 		})
 	}
-	p.await(func() bool { return running == 0 })
+	p.await(func() bool { return running == 0 || p.ended() })
+	if p.ended() {
+		p.stopAll()
+		p.await(func() bool { return running == 0 })
+	}
 	if outcome == nil {
 		p.succeed(group, "")
 	}

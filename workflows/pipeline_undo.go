@@ -19,12 +19,7 @@ func (p *pipeline) undo() (cancelled bool) {
 	p.st.State, p.st.Error, p.st.Pause = task.Running, e.Cause, nil
 	p.record("rollback begins", e.why(), e.Cause)
 	var order []*pipelineStep
-	p.plan.each(func(s *pipelineStep, _ string) {
-		order = append(order, s)
-		if st := p.st.step(s.Name); p.unended(st) { // others of a group must not get further until it is their turn
-			p.stop(st, cancelled)
-		}
-	})
+	p.plan.each(func(s *pipelineStep, _ string) { order = append(order, s) })
 	for _, s := range slices.Backward(order) {
 		st := p.st.step(s.Name)
 		switch {
@@ -217,6 +212,16 @@ func (p *pipeline) awaitUndone(s *pipelineStep, st *stepState) {
 	}
 	p.await(over)
 	st.needsYou = false
+}
+
+// stopAll tells all steps that are at work that the pipeline is undone: those of a
+// group must not get further until it is their turn.
+func (p *pipeline) stopAll() {
+	for _, st := range p.st.Steps {
+		if p.unended(st) && st.undo != undoRuns {
+			p.stop(st, p.st.Ending.Verb == verbCancel)
+		}
+	}
 }
 
 // stop tells a step's migration that is at work to undo itself, once. With leave, what

@@ -206,6 +206,19 @@ func TestStepsBesideStopAtOnceWhenAnUndoingHasToWaitForAnOperator(t *testing.T) 
 	require.Equal(t, "undo left", s.order[2])
 }
 
+func TestStepsBesideStopAtOnceAlsoWhileOneThatWasSkippedIsUndone(t *testing.T) {
+	s := newStreet(t, abreast)
+	s.houses["right"].takes, s.houses["right"].stuck = time.Hour, 2*time.Hour
+	s.houses["left"].takes = 40 * time.Minute
+	s.update(10*time.Minute, task.SkipUpdate, "right")
+	s.signal(20*time.Minute, task.CancelSignal)
+	during := s.look(time.Hour)
+	s.run()
+	require.Equal(t, []string{"undo right", "undo left"}, s.order[2:])
+	require.NotEqual(t, task.Success, during.Steps[1].State)
+	s.ends(task.Cancelled, all(task.RolledBack, 3)...)
+}
+
 func TestAStepThatHasFailedToUndoItselfIsNotUndoneAgainUnasked(t *testing.T) {
 	s := newStreet(t, abreast)
 	s.houses["right"].fails, s.houses["right"].stuck = -1, time.Hour
