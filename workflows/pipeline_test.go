@@ -490,3 +490,16 @@ func TestARunThatAnOperatorBeginsOfAStepTellsThePipelineFirst(t *testing.T) {
 		require.Equal(t, want, told)
 	}
 }
+
+func TestAStepThatPassesItsOwnLimitIsNotAnsweredAsIfItWereTheWholePipelines(t *testing.T) {
+	s := newStreet(t, strings.NewReplacer(
+		"{name: left, ", "{name: left, timeout: 1h, on_timeout: skip, ", ", on_failure: rollback", "").Replace(abreast)+"timeouts: {total: 50m}\n")
+	s.houses["left"].takes = 24 * time.Hour // at first, the limit of the whole is the nearer one
+	s.houses["right"].takes, s.houses["right"].fails = 10*time.Minute, -1
+	s.signal(20*time.Minute, task.PauseSignal) // an operator has had the whole time given anew by then
+	s.signal(21*time.Minute, task.ResumeSignal)
+	s.update(3*time.Hour, task.SkipUpdate, "right")
+	s.run()
+	s.ends(task.Success, task.Success, task.Skipped, task.Skipped)
+	require.Contains(t, s.status.Steps[1].Detail, "did not end within its timeout of 1h")
+}
