@@ -20,6 +20,7 @@ func (p *pipeline) undo() (cancelled bool) {
 	p.record("rollback begins", e.why(), e.Cause)
 	var order []*pipelineStep
 	p.plan.each(func(s *pipelineStep, _ string) { order = append(order, s) })
+	p.stopAll() // also those that were just beginning
 	for _, s := range slices.Backward(order) {
 		st := p.st.step(s.Name)
 		switch {

@@ -32,9 +32,9 @@ func (m *migration) awaitTold(ctx workflow.Context, told *entry, r task.StepRepo
 			return
 		}
 		timer, stop := startTimer(ctx, openAgain, "tell the ledger again")
-		_ = workflow.Await(ctx, func() bool { return timer.IsReady() || m.st.EndedAt != nil })
+		_ = workflow.Await(ctx, func() bool { return timer.IsReady() || m.st.State != task.Success || m.st.EndedAt != nil })
 		stop()
-		if m.st.EndedAt != nil { // there is another report of that
+		if m.st.State != task.Success || m.st.EndedAt != nil { // there is another report of that
 			return
 		}
 		told = m.tell(task.RecordInput{Event: told.in.Event, Detail: told.in.Detail, Error: m.st.Error})
