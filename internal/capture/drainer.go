@@ -187,8 +187,7 @@ func Distinct(entries []engine.Entry) (keys []engine.Key, emptied bool) {
 	return keys, emptied
 }
 
-// finishBatch is how many entries are read, and rows written, at once when nobody
-// is to wait.
+// finishBatch is how many entries are read, and removed, by one statement of Finish.
 const finishBatch = 1000
 
 // Finish drains everything in the caller's transaction, in which the table is

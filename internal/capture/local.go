@@ -14,8 +14,8 @@ import (
 // the changelog: what is written elsewhere has to be committed on return.
 type Sink interface {
 	// Refresh does so for some keys, all of whose rows are removed before any is
-	// written: they are not in each other's way. emptied says that also every row that the
-	// table does not have is to go. When it is tolerant, it holds back rows whose
+	// written: they are not in each other's way. emptied says that also every row
+	// that the table does not have is to go. When it is tolerant, it holds back rows whose
 	// values have to be unique and are not, and returns them; they are noted as
 	// changed. Otherwise it fails with an error that IsClash knows.
 	Refresh(ctx context.Context, tx engine.Querier, keys []engine.Key, emptied, tolerant bool) (held []engine.Key, err error)

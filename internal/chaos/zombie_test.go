@@ -134,8 +134,11 @@ func takenOver(m *migration, zombie *worker) {
 	m.adds(shopTables...)
 }
 
-// superseded is what a worker says of an attempt that another one has taken over.
-var superseded = regexp.MustCompile(`another attempt has taken over|terminating connection due to|has written nothing|workflow execution already completed`)
+// superseded is what a worker says of an attempt that another one has taken over,
+// or whose session the server has cut while it was frozen: PostgreSQL and MySQL say
+// so, MariaDB only closes the connection.
+var superseded = regexp.MustCompile(`another attempt has taken over|has written nothing|workflow execution already completed|` +
+	`terminating connection due to|disconnected by the server because of inactivity|invalid connection|bad connection|broken pipe|connection reset|unexpected EOF`)
 
 func awaitSuperseded(zombie *worker) {
 	zombie.t.Helper()

@@ -144,5 +144,6 @@ type Swap struct {
 // waiting for it.
 type CopyTerms struct {
 	Streams int      // of rows at once; 0 when their number is no matter
+	Rows    int64    // of a chunk at the most; 0 when its size is no matter
 	Notes   []string // what the server would need for more, in words
 }

@@ -15,7 +15,7 @@ import (
 // CopyTerms are what a server allows to be copied without its other writers'
 // commits waiting for it.
 func (s *Server) CopyTerms(ctx context.Context, t *engine.Table) (engine.CopyTerms, error) {
-	var terms engine.CopyTerms
+	terms := engine.CopyTerms{Rows: gentleRows}
 	flavor, _, err := s.learn(ctx)
 	if err != nil {
 		return terms, err
@@ -36,6 +36,10 @@ func (s *Server) CopyTerms(ctx context.Context, t *engine.Table) (engine.CopyTer
 	}
 	return terms, err
 }
+
+// gentleRows is how many rows a chunk has: a bigger one is hardly any faster, and
+// what the server does at its end (a binary log of so many rows, purge) is felt.
+const gentleRows = 10_000
 
 // oneStream is why there is one stream where InnoDB has no threads of its own
 // that write the redo log, which is MySQL's default on machines with fewer than

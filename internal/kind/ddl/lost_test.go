@@ -49,22 +49,29 @@ func (j *job) through() error {
 // holds it there, until the function is called that it returns.
 func (j *job) held(place string, count int) (goOn func() error) {
 	j.r.t.Helper()
-	file := filepath.Join(j.r.t.TempDir(), "held")
-	require.NoError(j.r.t, hook.Arm(fmt.Sprintf("%s:%d:hold=%s", place, count, file)))
-	done := make(chan error, 1)
-	go func() {
+	return j.r.hold(place, count, func() error {
 		err := j.transform()
 		if err == nil {
 			_, err = j.cutover()
 		}
-		done <- err
-	}()
-	soon(j.r.t, "it comes to "+place, func() bool {
+		return err
+	})
+}
+
+// hold does some work until it comes to a place for the count-th time, and holds
+// it there.
+func (r *rig) hold(place string, count int, work func() error) (goOn func() error) {
+	r.t.Helper()
+	file := filepath.Join(r.t.TempDir(), "held")
+	require.NoError(r.t, hook.Arm(fmt.Sprintf("%s:%d:hold=%s", place, count, file)))
+	done := make(chan error, 1)
+	go func() { done <- work() }()
+	soon(r.t, "it comes to "+place, func() bool {
 		_, err := os.Stat(file)
 		return err == nil
 	})
 	return func() error {
-		require.NoError(j.r.t, os.Remove(file))
+		require.NoError(r.t, os.Remove(file))
 		return <-done
 	}
 }

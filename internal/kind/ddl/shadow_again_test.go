@@ -2,15 +2,12 @@ package ddl
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"godwit/internal/fault"
-	"godwit/internal/hook"
 	"godwit/internal/kind"
 	"godwit/internal/ledger"
 	"godwit/internal/task"
@@ -95,22 +92,14 @@ func TestAnAttemptThatWakesWhenEverythingIsUndoneLeavesNothing(t *testing.T) {
 		require.NoError(t, err)
 		_, err = j.d.Backup(context.Background(), j.run(task.Backup))
 		require.NoError(t, err)
-		file := filepath.Join(t.TempDir(), "held")
-		require.NoError(t, hook.Arm("before capture:1:hold="+file))
-		woken := make(chan error, 1)
 		run := j.run(task.Transform)
-		go func() {
+		wake := r.hold("before capture", 1, func() error {
 			_, err := j.d.PrepareTransform(context.Background(), run)
-			woken <- err
-		}()
-		soon(t, "it is about to make triggers", func() bool {
-			_, err := os.Stat(file)
-			return err == nil
+			return err
 		})
 		other := &job{r: r, d: New("test"), id: j.id, spec: j.spec, stop: make(chan struct{})}
 		require.NoError(t, other.rollback())
-		require.NoError(t, os.Remove(file))
-		require.Error(t, <-woken)
+		require.Error(t, wake())
 		require.Empty(t, r.beside())
 	})
 }

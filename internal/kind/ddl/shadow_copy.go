@@ -29,9 +29,6 @@ const (
 	// gentle is how much longer than the quickest the commit of a chunk may take
 	// when the spec does not say: the application's commits wait behind it.
 	gentle = 1500 * time.Microsecond
-	// gentleRows is how many rows a chunk has at the most then: a bigger one is
-	// hardly any faster, and what it does at its end is felt.
-	gentleRows = 10_000
 	// tolerantChunks is for how many chunks after a clash others are expected.
 	tolerantChunks = 10
 )
@@ -62,7 +59,11 @@ func (s *shadow) shard(ctx context.Context, in task.ShardInput) (task.ShardResul
 		if err != nil {
 			return err
 		}
-		w := &copyWork{shadow: s, lease: lease, session: session, sink: s.sink(false), sizer: s.sizer(), began: time.Now(), keyed: keyed, width: width(s.it.Table)}
+		terms, err := s.db.CopyTerms(ctx, s.it.Table)
+		if err != nil {
+			return err
+		}
+		w := &copyWork{shadow: s, lease: lease, session: session, sink: s.sink(false), sizer: s.sizer(terms), began: time.Now(), keyed: keyed, width: width(s.it.Table)}
 		return w.do(ctx)
 	})
 }
@@ -89,15 +90,15 @@ func (s *shadow) drainSession(ctx context.Context) (engine.Session, error) {
 }
 
 // sizer goes on with the size that the migration's chunks have had.
-func (s *shadow) sizer() *shard.Sizer {
+func (s *shadow) sizer(terms engine.CopyTerms) *shard.Sizer {
 	chunks := s.run.Spec.DDL.Chunks
 	start := int64(firstRows)
 	if last, found := s.d.sizes.Load(s.run.Ref.ID); found {
 		start = last.(int64)
 	}
 	most := chunks.Rows
-	if s.isGentle() {
-		most = min(most, gentleRows)
+	if s.isGentle() && terms.Rows > 0 {
+		most = min(most, terms.Rows)
 	}
 	limits := shard.Limits{Target: chunks.Time.Std(), MaxBytes: chunkBytes, Start: min(start, most), Min: min(fewestRows, most), Max: most}
 	return shard.NewSizer(limits.For(s.it.Table.Rows, s.it.Table.Bytes))

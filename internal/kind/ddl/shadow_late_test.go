@@ -2,13 +2,10 @@ package ddl
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"godwit/internal/hook"
 	"godwit/internal/task"
 )
 
@@ -49,22 +46,40 @@ func TestARenameThatComesThroughWhenTheNextAttemptHasLookedAtTheNamesIsFound(t *
 		j.compared()
 		require.NoError(t, j.shadow(task.Cutover).prepareSwap(context.Background()))
 		rows := r.contents()
-		file := filepath.Join(t.TempDir(), "held")
-		require.NoError(t, hook.Arm("names looked at:1:hold="+file))
-		done := make(chan error, 1)
-		go func() {
+		goOn := r.hold("names looked at", 1, func() error {
 			_, err := j.cutover()
-			done <- err
-		}()
-		soon(t, "it has looked at the names", func() bool {
-			_, err := os.Stat(file)
-			return err == nil
+			return err
 		})
 		r.exec("RENAME TABLE " + r.table("orders") + " TO " + r.table("orders__gw_old") + ", " + r.table("orders__gw_new") + " TO " + r.table("orders"))
-		require.NoError(t, os.Remove(file))
-		require.NoError(t, <-done)
+		require.NoError(t, goOn())
 		require.Contains(t, r.column("customer"), "decimal")
 		require.Equal(t, "0", j.atWork())
+		require.Equal(t, rows, r.contents())
+	})
+}
+
+func TestWhatIsDrainedBeforeTheSwapIsNotNotedForTheWayBack(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig) {
+		r.filled(50)
+		j := r.job("derived", r.widen(), asShadow)
+		j.compared()
+		s := j.shadow(task.Cutover)
+		require.NoError(t, s.prepareSwap(context.Background()))
+		noted := func() string { return r.ask("SELECT count(*) FROM " + r.db.QuoteName(s.r.Back.Log) + " WHERE id > 0") }
+		r.exec("UPDATE " + r.table("orders") + " SET price = price + 1 WHERE id < 20")
+		require.NoError(t, s.drainTo(context.Background(), few))
+		require.Equal(t, "0", noted(), "by draining")
+		goOn := r.hold("before lock", 1, func() error {
+			_, err := j.cutover()
+			return err
+		})
+		r.exec("UPDATE "+r.table("orders")+" SET price = price + 1 WHERE id < 20", "DELETE FROM "+r.table("orders")+" WHERE id = 30")
+		require.NoError(t, goOn())
+		require.Equal(t, "0", noted(), "by draining under the lock")
+		r.exec("UPDATE " + r.table("orders") + " SET price = price + 1 WHERE id < 20")
+		require.Equal(t, "19", noted(), "what the application changes is")
+		rows := r.contents()
+		require.NoError(t, j.rollback())
 		require.Equal(t, rows, r.contents())
 	})
 }

@@ -50,6 +50,18 @@ func (c compared) different() int64 {
 	return max(c.Wrong, c.Copies-c.Rows, c.Rows-c.Copies, int64(c.Listed))
 }
 
+// emptied leaves out the copies of rows that went when the whole table was
+// emptied, which is noted as one change of them all. Every row that is there now
+// has come since, and is noted: one that is not is missed by draining, and stays
+// a difference. So a table that is emptied again and again, before it could be
+// drained, is compared all the same.
+func (c *compared) emptied() {
+	if c.Rows == 0 {
+		c.LeftOut += int(c.Copies)
+		c.Compared = engine.Compared{}
+	}
+}
+
 // prepareVerify cuts the verification as the copy was cut.
 func (s *shadow) prepareVerify(ctx context.Context) (task.Work, error) {
 	if s.run.Spec.Verify.Mode == spec.NoVerify || s.it.state == itemAltered {
@@ -127,11 +139,7 @@ func (s *shadow) compareShard(ctx context.Context, session engine.Session, withi
 		if err := s.drainNow(ctx, s.db, drainEvery); err != nil {
 			return compared{}, err
 		}
-		most := int64(mostLeftOut)
-		if try >= busySweeps {
-			most = busyLeftOut
-		}
-		found, compared, err := s.compareNow(ctx, session, within, most, differed >= rereads)
+		found, compared, err := s.compareNow(ctx, session, within, try >= busySweeps, differed >= rereads)
 		if !found.Same() {
 			differed++
 		}
@@ -141,7 +149,7 @@ func (s *shadow) compareShard(ctx context.Context, session engine.Session, withi
 		case s.run.Stopped():
 			return found, fault.New(task.Stopping, "stopped while it waited for the changelog to be drained")
 		case try == mostDrained:
-			return found, fault.About(s.it.name(), task.Busy, "more than %d rows between %s are changed at any moment: too many to compare the others", most, within)
+			return found, fault.About(s.it.name(), task.Busy, "more than %d rows between %s are changed at any moment: too many to compare the others", busyLeftOut, within)
 		}
 		if err := s.run.Pause(ctx, try); err != nil {
 			return found, err
@@ -157,10 +165,14 @@ func (t *turn) soon() {
 	t.next = time.Time{}
 }
 
-// compareNow compares a range as it is now; not, when more than so many of its
-// rows are just being changed. Rows that differ are only believed, and listed,
-// when it is final.
-func (s *shadow) compareNow(ctx context.Context, session engine.Session, within engine.Range, most int64, final bool) (found compared, done bool, err error) {
+// compareNow compares a range as it is now; not, when too many of its rows are
+// just being changed. Of a busy table more may be. Rows that differ are only
+// believed, and listed, when it is final.
+func (s *shadow) compareNow(ctx context.Context, session engine.Session, within engine.Range, busy, final bool) (found compared, done bool, err error) {
+	most := int64(mostLeftOut)
+	if busy {
+		most = busyLeftOut
+	}
 	tx, err := session.Begin(ctx)
 	if err != nil {
 		return found, false, err
@@ -171,15 +183,18 @@ func (s *shadow) compareNow(ctx context.Context, session engine.Session, within 
 	if err != nil || int64(len(entries)) > most {
 		return found, false, err
 	}
-	if slices.ContainsFunc(entries, func(e engine.Entry) bool { return e.Key == nil }) {
-		return found, false, nil // the table was emptied: what was in it goes when that is drained
+	but, emptied := capture.Distinct(entries)
+	if emptied && !busy {
+		return found, false, nil // what was in the table goes when that is drained
 	}
-	but, _ := capture.Distinct(entries) // that the table was emptied is in no row's way
 	part := engine.Part{Within: within}
 	if found.Compared, err = s.db.Compare(ctx, tx, s.r, part, but); err != nil {
 		return found, false, err
 	}
 	found.LeftOut = len(but)
+	if emptied {
+		found.emptied()
+	}
 	if found.Same() || !final {
 		return found, found.Same(), nil
 	}
