@@ -3,8 +3,10 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 
 	"godwit/internal/engine"
@@ -82,6 +84,19 @@ func (a *Activities) recordSteps(ctx context.Context, in task.RecordStepsInput) 
 		return err
 	}
 	return l.Note(ctx, task.Event{What: in.Event, Phase: in.Phase, Detail: in.Detail, Error: in.Error, Attempt: int(activity.GetInfo(ctx).Attempt)})
+}
+
+// LookForPipeline tells a step's migration whether its pipeline is still there: one that
+// was terminated in Temporal has told nobody.
+func (a *Activities) LookForPipeline(ctx context.Context, in task.PipelineRef) (task.PipelineFound, error) {
+	chain, open, err := chainOf(ctx, activity.GetClient(ctx), in.ID)
+	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
+		return task.PipelineFound{}, nil
+	}
+	if err != nil {
+		return task.PipelineFound{}, unasked(err)
+	}
+	return task.PipelineFound{Open: open && chain == in.Chain}, nil
 }
 
 func transaction(ctx context.Context, db engine.DB, f func(tx engine.Tx) error) error {

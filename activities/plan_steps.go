@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"godwit/internal/kind"
 	"godwit/internal/spec"
 	"godwit/internal/task"
@@ -23,8 +25,8 @@ func (a *Activities) planSteps(p *pulse, s *spec.Spec) *task.Plan {
 			a.planStep(p, out, &step.Group[j], step.Name)
 		}
 	}
-	if warning := keptTooShort(s.Pipeline.Steps); warning != "" {
-		out.Warnings = append(out.Warnings, warning)
+	if kept := keptOnDisk(s.Pipeline.Steps, out.Steps); kept != "" {
+		out.Warnings = append(out.Warnings, kept)
 	}
 	return out
 }
@@ -63,7 +65,7 @@ func undoOf(step *spec.Step, plan *task.Plan) (words string, final bool) {
 		if d == nil || *d == 0 {
 			return "keep_old is 0", true
 		}
-		return fmt.Sprintf("can be undone for %s after it is done", *d), false
+		return fmt.Sprintf("can be undone until the pipeline is over, and for %s after that", *d), false
 	}
 	switch {
 	case step.DDL != nil && plan != nil && slices.ContainsFunc(plan.Warnings, isFinal):
@@ -83,7 +85,7 @@ func undoOf(step *spec.Step, plan *task.Plan) (words string, final bool) {
 	case step.SQL != nil:
 		return kept(step.SQL.KeepOld)
 	case step.Copy != nil && step.Copy.ExistingRows == spec.ReplaceRows && keptBy(step) > 0:
-		return fmt.Sprintf("tables that are set aside come back, for %s after it is done; where there is none, rows that were copied stay", *step.Copy.KeepOld), false
+		return fmt.Sprintf("tables that are set aside come back until the pipeline is over, and for %s after that; where there is none, rows that were copied stay", *step.Copy.KeepOld), false
 	case step.Copy != nil:
 		return "rows that were copied stay, once it is done", true
 	case step.Reindex != nil && len(step.Reindex.Drop) > 0:
@@ -122,28 +124,46 @@ func keptBy(step *spec.Step) time.Duration {
 	return keep.Std()
 }
 
-// keptTooShort warns of ways back that run out while a later step waits for somebody:
-// each is kept from the end of its own step.
-func keptTooShort(steps []spec.Step) string {
-	const patient = 7 * 24 * time.Hour
-	var short, all []string
-	waits := ""
+// keptOnDisk tells what is kept, however long the pipeline waits for somebody: it takes
+// room. Empty where nothing does.
+func keptOnDisk(steps []spec.Step, plans []task.StepPlan) string {
+	var kept []string
 	for i := range steps {
-		if step := &steps[i]; step.Approve && len(short) > 0 {
-			all, waits = append(all, short...), step.Name
-			short = nil
-		}
 		for _, step := range append([]spec.Step{steps[i]}, steps[i].Group...) {
-			if kept := keptBy(&step); kept > 0 && kept < patient {
-				short = append(short, fmt.Sprintf("%s (%s)", step.Name, spec.Duration(kept)))
+			at := slices.IndexFunc(plans, func(p task.StepPlan) bool { return p.Name == step.Name })
+			if what := keptRows(&step, plans[at].Plan); what != "" {
+				kept = append(kept, what)
 			}
 		}
 	}
-	if len(all) == 0 {
+	if len(kept) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the way back of %s is kept from the end of the step itself, also while step %s waits for an operator: give them a keep_old that is long enough for that",
-		strings.Join(all, ", "), waits)
+	return "kept on the disk until the pipeline is over, however long it waits, and for their keep_old after that: " + strings.Join(kept, ", ")
+}
+
+// keptRows are the rows that a step keeps for its way back, in words.
+func keptRows(step *spec.Step, plan *task.Plan) string {
+	switch {
+	case keptBy(step) == 0:
+		return ""
+	case step.Backfill != nil:
+		return "the old values of step " + step.Name
+	case step.Copy != nil && step.Copy.ExistingRows == spec.ReplaceRows:
+		return "the tables that step " + step.Name + " sets aside"
+	case step.DDL == nil || step.DDL.Undo != "" || step.DDL.Strategy == spec.DirectStrategy || plan != nil && !isOnline(plan):
+		return ""
+	case plan == nil:
+		return "the old table of step " + step.Name + ", if it becomes an online copy"
+	}
+	return fmt.Sprintf("the old table of step %s (about %s)", step.Name, humanize.IBytes(uint64(plan.BytesTotal)))
+}
+
+// isOnline recognises the plan of an online copy.
+func isOnline(plan *task.Plan) bool {
+	return slices.ContainsFunc(plan.Tables, func(t task.TablePlan) bool {
+		return slices.ContainsFunc(t.Notes, func(note string) bool { return strings.HasPrefix(note, "done as an online copy") })
+	})
 }
 
 // isFinal recognises what a kind says of a change that it has no way back from.

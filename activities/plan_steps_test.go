@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"godwit/internal/spec"
+	"godwit/internal/task"
 )
 
 func stepsOf(t *testing.T, steps string) []spec.Step {
@@ -32,13 +33,37 @@ func TestAChangeThatCannotBePlannedYetMayBeAPointOfNoReturn(t *testing.T) {
 	require.True(t, final, "rows that are copied into an empty table stay")
 }
 
-func TestAWayBackThatRunsOutWhileSomebodyIsWaitedForIsWarnedOf(t *testing.T) {
-	const waits = "  - {name: go, approve: true}\n"
-	fill := func(keep string) string {
-		return `  - {name: fill, backfill: {database: s, table: t, set: {a: "1"}, keep_old: ` + keep + "}}\n"
+func TestWhatIsKeptOnTheDiskWhileThePipelineWaitsIsSaid(t *testing.T) {
+	online := &task.Plan{BytesTotal: 3 << 30, Tables: []task.TablePlan{{Notes: []string{"done as an online copy of the table: it has to be"}}}}
+	direct := &task.Plan{BytesTotal: 3 << 30, Tables: []task.TablePlan{{Notes: []string{"done as a change of metadata"}}}}
+	for _, c := range []struct {
+		step string
+		plan *task.Plan
+		want string
+	}{
+		{`ddl: {database: s, table: t, alter: "ADD COLUMN c int"}`, online, "the old table of step a (about 3.0 GiB)"},
+		{`ddl: {database: s, table: t, alter: "ADD COLUMN c int"}`, nil, "the old table of step a, if it becomes an online copy"},
+		{`ddl: {database: s, table: t, alter: "ADD COLUMN c int"}`, direct, ""},
+		{`ddl: {database: s, table: t, alter: "ADD COLUMN c int", keep_old: 0s}`, online, ""},
+		{`ddl: {database: s, table: t, alter: "ADD COLUMN c int", undo: "ALTER TABLE t DROP COLUMN c"}`, nil, ""},
+		{`backfill: {database: s, table: t, set: {a: "1"}}`, nil, "the old values of step a"},
+		{`backfill: {database: s, table: t, set: {a: "1"}, backup: none}`, nil, ""},
+		{`copy: {source: a, target: b, existing_rows: replace}`, nil, "the tables that step a sets aside"},
+		{`sql: {database: s, statement: SELECT 1, undo: SELECT 2}`, nil, ""},
+	} {
+		plans := []task.StepPlan{{Name: "both"}, {Name: "a", Plan: c.plan}}
+		want := c.want
+		if want != "" {
+			want = "kept on the disk until the pipeline is over, however long it waits, and for their keep_old after that: " + want
+		}
+		require.Equal(t, want, keptOnDisk(stepsOf(t, "  - {name: a, "+c.step+"}\n"), plans), c.step)
+		require.Equal(t, want, keptOnDisk(stepsOf(t, "  - {name: both, group: [{name: a, "+c.step+"}]}\n"), plans), c.step)
 	}
-	warning := keptTooShort(stepsOf(t, fill("24h")+waits))
-	require.Contains(t, warning, "the way back of fill (24h) is kept from the end of the step itself, also while step go waits")
-	require.Empty(t, keptTooShort(stepsOf(t, fill("168h")+waits)))
-	require.Empty(t, keptTooShort(stepsOf(t, waits+fill("24h"))), "nobody is waited for after it")
+}
+
+func TestAWayBackIsThereUntilThePipelineIsOver(t *testing.T) {
+	step := stepsOf(t, "  - {name: a, backfill: {database: s, table: t, set: {a: \"1\"}, keep_old: 2h}}\n")[0]
+	words, final := undoOf(&step, nil)
+	require.False(t, final)
+	require.Equal(t, "can be undone until the pipeline is over, and for 2h after that", words)
 }

@@ -51,11 +51,11 @@ func (m *migration) succeeded() {
 	st := m.st
 	st.State, st.Error = task.Success, nil
 	detail := ""
-	if st.KeptUntil != nil {
-		detail = "what a rollback needs is kept until " + moment(*st.KeptUntil)
+	if st.keeping() {
+		detail = "what a rollback needs is kept until " + m.keptWords()
 	}
 	told := m.record("success", detail, nil)
-	m.report(told, task.StepReport{State: task.Success, KeptUntil: st.KeptUntil})
+	m.reportSuccess(told)
 	m.unseat()
 	late := ""
 	if st.Pause != nil {
@@ -109,7 +109,7 @@ func (m *migration) undo() (task.Status, error) {
 		}
 		m.st.note(workflow.Now(m.life), "nothing had been done before the preflight passed; that nothing was left could not be checked: "+failure.Message)
 	}
-	m.st.Kept, m.st.KeptUntil, m.st.Untended, m.st.Changelog = nil, nil, nil, nil
+	m.st.forgetKept()
 	detail := e.why()
 	if m.left = oneLine(strings.Join(result.Left, "; "), mostText); m.left != "" {
 		detail += "; left as it is: " + m.left

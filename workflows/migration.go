@@ -33,6 +33,8 @@ type MigrationInput struct {
 	// Pipeline is the id of the pipeline that the migration is a step of: it is told
 	// when the migration has succeeded, and how it has ended.
 	Pipeline string `json:"pipeline,omitempty"`
+	// PipelineChain is the first run of that pipeline: another one may have its id later.
+	PipelineChain string `json:"pipeline_chain,omitempty"`
 	// Carried is what the run before this one knew; only continue-as-new sets it.
 	Carried *state `json:"carried,omitempty"`
 }

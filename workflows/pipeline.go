@@ -47,8 +47,10 @@ type pipeline struct {
 	// life is the context of the main coroutine. It outlives Temporal's cancel
 	// request, which is a wish like the cancel signal.
 	life workflow.Context
-	// asks counts the activities that ask for something.
+	// asks counts the activities that ask for something, and telling the signals that are
+	// on their way to steps.
 	asks     *int
+	telling  *int
 	recorder *stepRecorder
 	signals  []signal
 }
@@ -56,7 +58,7 @@ type pipeline struct {
 func newPipeline(ctx workflow.Context, in PipelineInput, plan pipelinePlan) *pipeline {
 	info := workflow.GetInfo(ctx)
 	life, _ := workflow.NewDisconnectedContext(ctx)
-	p := &pipeline{in: in, plan: plan, life: life, st: in.Carried, runID: info.WorkflowExecution.RunID, chain: info.FirstRunID, asks: new(int), recorder: &stepRecorder{},
+	p := &pipeline{in: in, plan: plan, life: life, st: in.Carried, runID: info.WorkflowExecution.RunID, chain: info.FirstRunID, asks: new(int), telling: new(int), recorder: &stepRecorder{},
 		ref: task.Ref{ID: info.WorkflowExecution.ID, Kind: task.Pipeline, Ledger: in.Ledger}}
 	if p.st == nil {
 		p.st = newPipelineState(plan, workflow.Now(ctx))
@@ -159,19 +161,23 @@ func (p *pipeline) await(come func() bool) {
 // ended reports whether whoever waits for a step's sake has to stop that.
 func (p *pipeline) ended() bool { return p.st.Ending != nil }
 
-// keep waits while steps keep what a rollback would need.
+// keep waits while steps keep what a rollback would need: their time begins now.
 func (p *pipeline) keep() error {
 	if p.st.State != task.Success {
-		p.st.State, p.st.Error = task.Success, nil
+		p.st.State, p.st.Error, p.st.Complete = task.Success, nil, true
 		p.record("success", "", nil)
+	}
+	for _, st := range p.st.Steps {
+		p.release(st)
 	}
 	over := func() bool { return p.st.Ending != nil || !p.st.keeping() || p.mustContinue() }
 	for !over() {
 		now := workflow.Now(p.life)
-		timer, stop := startTimer(p.life, p.st.keptLast(now).Sub(now)+keepGrace, "until no step keeps anything")
+		timer, stop := startTimer(p.life, p.st.keptLast(now).Add(keepGrace).Sub(now), "until no step keeps anything")
 		p.await(func() bool { return over() || timer.IsReady() })
 		stop()
-		if !over() { // one that was ended from outside has said nothing
+		now = workflow.Now(p.life)
+		if !over() && !now.Before(p.st.keptLast(now)) { // one that was ended from outside has said nothing
 			p.cleanup(task.StepRequest{Request: task.Request{Reason: "its time is over"}})
 		}
 	}
@@ -212,6 +218,7 @@ func (p *pipeline) close(state task.State, detail string, failure *task.Failure)
 		p.record(map[task.State]string{task.Cancelled: "cancelled", task.RolledBack: "rolled back"}[state], detail, failure)
 	}
 	p.publish()
+	p.giveUp()
 	p.settle()
 	p.publish()
 	options := temporal.ApplicationErrorOptions{NonRetryable: true}
@@ -227,13 +234,15 @@ func (p *pipeline) close(state task.State, detail string, failure *task.Failure)
 	return p.status(), nil
 }
 
-// settle waits until the ledger has been told everything, every update has its answer
-// and every signal that arrived has been acted on.
+// settle waits until ledger and steps have been told everything, every update has its
+// answer and every signal that arrived has been acted on.
 func (p *pipeline) settle() {
 	for {
 		passed := false
 		workflow.GoNamed(p.life, "settle", func(workflow.Context) { passed = true })
-		_ = workflow.Await(p.life, func() bool { return passed && p.recorder.idle() && workflow.AllHandlersFinished(p.life) })
+		_ = workflow.Await(p.life, func() bool {
+			return passed && p.recorder.idle() && *p.telling == 0 && workflow.AllHandlersFinished(p.life)
+		})
 		if !p.drain() {
 			return
 		}

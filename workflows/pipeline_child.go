@@ -105,7 +105,7 @@ func (p *pipeline) start(s *pipelineStep, st *stepState, undo *task.UndoRequest)
 		return &task.Failure{Class: task.Internal, Message: err.Error()}
 	}
 	place := s.database()
-	in := MigrationInput{Spec: raw, Ledger: place, Target: place, Pipeline: p.ref.ID,
+	in := MigrationInput{Spec: raw, Ledger: place, Target: place, Pipeline: p.ref.ID, PipelineChain: p.chain,
 		Rollback: undo != nil, Leave: undo != nil && undo.Leave, Resume: undo == nil && st.Child.State.Resumable()}
 	priority := p.priorityOf(s)
 	name := p.plan.Name + ": " + st.Name
@@ -220,17 +220,23 @@ func (p *pipeline) reported(st *stepState, r task.StepReport) {
 		}
 		c.Chain = r.Chain
 	}
-	c.State, c.Open, c.KeptUntil, c.Error, c.Botched, c.Left = r.State, !r.Closed, r.KeptUntil, r.Error, r.Botched, r.Left
+	c.State, c.Open, c.KeepFor, c.KeptUntil, c.Error, c.Botched, c.Left = r.State, !r.Closed, r.KeepFor, r.KeptUntil, r.Error, r.Botched, r.Left
 	if r.State == task.RolledBack && st.State == task.Success && !p.st.Undoing {
 		st.State, st.Done, st.Detail = task.RolledBack, false, "by an operator, with its migration's own id"
 		p.record("step undone", st.Name+" "+st.Detail, nil)
 	}
+	if r.State == task.Success && st.State == task.Skipped && !r.Closed && !p.st.Undoing {
+		p.succeed(st, "by an operator, with its migration's own id") // and is undone in its turn
+	}
+	p.release(st)
 	p.publish()
 }
 
 // tell sends a signal to the step's migration. One that has ended meanwhile reports that itself.
 func (p *pipeline) tell(st *stepState, signal string, r any) {
+	*p.telling++
 	workflow.GoNamed(p.life, signal+" "+st.Name, func(ctx workflow.Context) {
+		defer func() { *p.telling-- }()
 		err := workflow.SignalExternalWorkflow(ctx, task.StepID(p.ref.ID, st.Name), "", signal, r).Get(ctx, nil)
 		if err == nil {
 			return

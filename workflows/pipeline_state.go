@@ -23,6 +23,8 @@ type pipelineState struct {
 	Resumed task.Request  `json:"resumed,omitzero"` // who ended the last pause
 	Ending  *ending       `json:"ending,omitempty"`
 	Undoing bool          `json:"undoing,omitempty"`
+	// Complete says that all steps were through: the time of what they keep has begun.
+	Complete bool `json:"complete,omitempty"`
 
 	// Worked is how long steps have been at work, all together, since an operator was
 	// told of the limit of that the last time; working is how many are, and since when.
@@ -85,14 +87,20 @@ const (
 
 // child is the migration of a step.
 type child struct {
-	Chain     string        `json:"chain,omitempty"` // of its last run; empty for none
-	State     task.State    `json:"state,omitempty"`
-	Open      bool          `json:"open,omitempty"`
+	Chain string     `json:"chain,omitempty"` // of its last run; empty for none
+	State task.State `json:"state,omitempty"`
+	Open  bool       `json:"open,omitempty"`
+	// KeepFor is how long what undoes it is kept once the pipeline is over, and KeptUntil
+	// until when, as soon as that has begun.
+	KeepFor   time.Duration `json:"keep_for,omitempty"`
 	KeptUntil *time.Time    `json:"kept_until,omitempty"`
 	Error     *task.Failure `json:"error,omitempty"`
 	Botched   bool          `json:"botched,omitempty"`
 	Left      string        `json:"left,omitempty"` // by its rollback, in words
 }
+
+// kept reports whether what undoes it is there.
+func (c *child) kept() bool { return c.Open && c.State == task.Success && c.KeepFor > 0 }
 
 func newPipelineState(plan pipelinePlan, now time.Time) *pipelineState {
 	st := &pipelineState{State: task.Pending, StartedAt: now}
@@ -140,8 +148,15 @@ func (st *pipelineState) keeping() bool {
 func (st *pipelineState) keptLast(now time.Time) time.Time {
 	last := now
 	for _, s := range st.Steps {
-		if s.Child.Open && s.Child.KeptUntil != nil && s.Child.KeptUntil.After(last) {
-			last = *s.Child.KeptUntil
+		if !s.Child.kept() {
+			continue
+		}
+		until := now.Add(s.Child.KeepFor) // it has not said yet when that has begun
+		if s.Child.KeptUntil != nil {
+			until = *s.Child.KeptUntil
+		}
+		if until.After(last) {
+			last = until
 		}
 	}
 	return last

@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"godwit/internal/spec"
 	"godwit/internal/task"
 )
 
@@ -160,17 +161,20 @@ func (p *pipeline) undoWords(s *pipelineStep, st *stepState) string {
 	if why := p.irreversible(s, st); why != "" {
 		return "cannot be undone: " + why
 	}
-	if st.Child.KeptUntil != nil && st.Child.Open {
+	switch {
+	case !st.Child.kept():
+		return ""
+	case st.Child.KeptUntil != nil:
 		return "can be undone until " + moment(*st.Child.KeptUntil)
 	}
-	return ""
+	return fmt.Sprintf("can be undone until the pipeline is over, and for %s after that", spec.Duration(st.Child.KeepFor))
 }
 
 // keptUntil is when the first step stops keeping what undoes it, and with it the
-// pipeline as a whole.
+// pipeline as a whole; nil before it is done.
 func (p *pipeline) keptUntil() (first *time.Time) {
 	for _, st := range p.st.Steps {
-		if until := st.Child.KeptUntil; until != nil && st.Child.Open && (first == nil || until.Before(*first)) {
+		if until := st.Child.KeptUntil; until != nil && st.Child.kept() && (first == nil || until.Before(*first)) {
 			first = until
 		}
 	}

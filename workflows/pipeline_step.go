@@ -183,18 +183,10 @@ func (p *pipeline) answered(s *pipelineStep, st *stepState, failure *task.Failur
 		return false, p.skipUndone(s, st, "skipped"+asked(st.by)+" after it "+reactionWords(failure, 1))
 	case verb == verbRetry:
 		p.record("step retried", st.Name+asked(st.by), nil)
-		p.showRetry()
+		p.publish() // whoever has asked for it may wait for the end, and must not take the old state for it
 	}
 	st.Failed = 0
 	return true, nil
-}
-
-// showRetry shows at once that nobody is waited for any more: whoever has asked for a
-// retry may wait for the end, and must not take the old state for it.
-func (p *pipeline) showRetry() {
-	if workflow.GetVersion(p.life, "retry-shown", workflow.DefaultVersion, 1) == 1 {
-		p.publish()
-	}
 }
 
 // begin notes that a try of a step begins.

@@ -310,15 +310,28 @@ func TestALongPipelineContinuesAsNewBetweenTwoSteps(t *testing.T) {
 	n := classic(t, nil)
 	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(handover.Input, &n.in))
 	n.env.SetStartTime(s.env.Now())
+	reports := map[string]task.StepReport{}
 	for _, name := range []string{"add", "fill"} { // which go on by themselves, and tell the next run
-		chain := n.in.Carried.step(name).Child.Chain
-		n.at(time.Hour, func() {
-			n.env.SignalWorkflow(task.StepSignal, task.StepReport{ID: task.StepID(pipelineID, name), Chain: chain, State: task.Success, Closed: true})
-		})
+		id := task.StepID(pipelineID, name)
+		reports[id] = task.StepReport{ID: id, Chain: n.in.Carried.step(name).Child.Chain, State: task.Success, KeepFor: time.Hour}
+	}
+	var told []string
+	n.outside = func(id, signal string, arg any) {
+		told = append(told, id)
+		require.Equal(t, task.KeepSignal, signal)
+		require.Equal(t, task.KeepRequest{Over: true}, arg)
+		r := reports[id]
+		until := n.env.Now().Add(time.Hour)
+		r.KeptUntil = &until
+		n.at(0, func() { n.env.SignalWorkflow(task.StepSignal, r) })
+		closed := r
+		closed.Closed = true
+		n.at(time.Hour, func() { n.env.SignalWorkflow(task.StepSignal, closed) })
 	}
 	kept := n.look(30 * time.Minute)
 	n.run()
 	require.Equal(t, []string{"run index", "run note"}, n.order, "nothing is done twice")
+	require.ElementsMatch(t, []string{pipelineID + ".add", pipelineID + ".fill"}, told)
 	require.Nil(t, kept.EndedAt)
 	require.Contains(t, kept.Steps[0].Undo, "can be undone until")
 	n.ends(task.Success, all(task.Success, 4)...)

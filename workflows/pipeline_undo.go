@@ -21,6 +21,7 @@ func (p *pipeline) undo() (cancelled bool) {
 	var order []*pipelineStep
 	p.plan.each(func(s *pipelineStep, _ string) { order = append(order, s) })
 	p.stopAll() // also those that were just beginning
+	p.holdBack()
 	for _, s := range slices.Backward(order) {
 		st := p.st.step(s.Name)
 		switch {
@@ -97,7 +98,7 @@ func (p *pipeline) undoFailed(s *pipelineStep, st *stepState, failure *task.Fail
 	switch verb {
 	case verbRetry:
 		p.record("undoing retried", st.Name+asked(st.by), nil)
-		p.showRetry()
+		p.publish()
 		return true
 	case "": // the whole pipeline is undone now, and this step with it
 		return false
@@ -126,7 +127,7 @@ func (p *pipeline) irreversible(s *pipelineStep, st *stepState) string {
 		return "a call cannot be taken back"
 	case kind == "" || kind == task.Reindex && !p.drops(s) || p.asksOnly(s):
 		return ""
-	case st.Child.State == task.Success && st.Child.Open && st.Child.KeptUntil != nil:
+	case st.Child.kept():
 		return ""
 	case st.Child.State == task.Success:
 		return "nothing is kept any more that could undo it"
@@ -164,7 +165,7 @@ func (p *pipeline) undoOnce(s *pipelineStep, st *stepState, leave bool) *task.Fa
 	case task.RolledBack, task.Cancelled:
 		return nil
 	case task.Success:
-		if st.Child.KeptUntil == nil || !st.Child.Open {
+		if !st.Child.kept() {
 			return nil // an index that was built, or a query: there is nothing to undo
 		}
 		p.tell(st, task.RollbackSignal, p.undoRequest(false))
@@ -195,17 +196,13 @@ func (p *pipeline) undoOnce(s *pipelineStep, st *stepState, leave bool) *task.Fa
 func (p *pipeline) awaitUndone(s *pipelineStep, st *stepState) {
 	over := func() bool { return !st.Child.Open || st.asked == verbSkip }
 	limit := max(s.Timeout.Std(), stepGrace)
-	if s.Timeout == 0 && workflow.GetVersion(p.life, "undo-limit", workflow.DefaultVersion, 1) == 1 {
+	if s.Timeout == 0 {
 		limit = undoGrace
-	} else if s.Timeout == 0 {
-		limit = 0
 	}
-	if limit > 0 {
-		timer, stop := startTimer(p.life, limit, "until step "+st.Name+" is undone")
-		p.await(func() bool { return over() || timer.IsReady() })
-		stop()
-	}
-	if limit > 0 && !over() {
+	timer, stop := startTimer(p.life, limit, "until step "+st.Name+" is undone")
+	p.await(func() bool { return over() || timer.IsReady() })
+	stop()
+	if !over() {
 		id := task.StepID(p.ref.ID, st.Name)
 		st.needsYou = true
 		st.waits = fmt.Sprintf("its undoing, which takes longer than the step may: `godwit status %s` says why; `godwit skip %s %s` leaves it to itself", id, p.ref.ID, st.Name)

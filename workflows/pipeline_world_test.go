@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,6 +43,9 @@ type street struct {
 	order   []string // what was done to steps: "run add", "undo add"
 	flights map[string]*bool
 	runs    map[string]string // of steps' migrations, by id
+	gone    atomic.Bool // the pipeline has ended, as its steps can see who look for it
+	// outside gets the signals to migrations that this run has not begun.
+	outside func(id, signal string, arg any)
 	// unopened is how many times the ledger cannot be written at the beginning.
 	unopened int
 
@@ -61,6 +65,7 @@ type ground struct {
 	resumed  int
 	final    bool // nothing is kept that could undo it
 	untold   int  // how many times the ledger cannot be told of its success
+	cleaned  time.Time
 }
 
 // fourSteps is the classic pipeline; %s stands for what a test wants of a step.
@@ -119,6 +124,14 @@ func (s *street) register() {
 	Register(s.env)
 	s.env.OnGetVersion("capacity", workflow.DefaultVersion, workflow.Version(1)).Return(workflow.DefaultVersion)
 	s.env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
+	s.env.SetOnLocalActivityStartedListener(func(*activity.Info, context.Context, []any) { s.gone.Store(s.env.IsWorkflowCompleted()) })
+	if s.outside != nil {
+		s.env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).
+			Return(func(_, id, _, signal string, arg any) error {
+				s.outside(id, signal, arg)
+				return nil
+			})
+	}
 	s.env.SetOnActivityCanceledListener(func(info *activity.Info) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -135,9 +148,16 @@ func (s *street) register() {
 		}
 		return task.PreflightResult{Tables: 1}, nil
 	})
-	for _, name := range []string{task.BackupActivity, task.PrepareVerifyActivity, task.FinishVerifyActivity, task.FinishTransformActivity, task.CleanupActivity} {
+	for _, name := range []string{task.BackupActivity, task.PrepareVerifyActivity, task.FinishVerifyActivity, task.FinishTransformActivity} {
 		done(name)
 	}
+	lived(s, task.CleanupActivity, func(in task.PhaseInput) (struct{}, error) {
+		s.house(in.ID).cleaned = s.env.Now()
+		return struct{}{}, nil
+	})
+	lived(s, task.LookForPipelineActivity, func(in task.PipelineRef) (task.PipelineFound, error) {
+		return task.PipelineFound{Open: !s.gone.Load()}, nil
+	})
 	lived(s, task.PrepareTransformActivity, func(task.PhaseInput) (task.Work, error) {
 		return task.Work{Shards: 1, Open: []int{1}, Labels: []string{"shop.orders"}}, nil
 	})

@@ -23,6 +23,11 @@ func (m *migration) report(told *entry, r task.StepReport) {
 	})
 }
 
+// reportSuccess reports that the migration is done, and how long it can be undone.
+func (m *migration) reportSuccess(told *entry) {
+	m.report(told, task.StepReport{State: task.Success, KeepFor: m.st.KeepFor, KeptUntil: m.st.KeptUntil})
+}
+
 // awaitTold waits until the ledger has been told. A success is told until it knows: the
 // next step gets the tables only of one that the ledger calls done.
 func (m *migration) awaitTold(ctx workflow.Context, told *entry, r task.StepReport) {

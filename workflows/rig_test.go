@@ -71,7 +71,7 @@ func newRig(t *testing.T, c client.Client, id string) *rig {
 		task.PrepareTransformActivity: r.prepare, task.TransformShardActivity: r.shard, task.FinishTransformActivity: r.finish,
 		task.PrepareVerifyActivity: r.prepare, task.VerifyShardActivity: r.shard, task.FinishVerifyActivity: r.verified,
 		task.TendActivity: r.tended, task.CutoverActivity: r.cutover, task.CleanupActivity: r.phase, task.RollbackActivity: r.phase,
-		task.ClaimPlaceActivity: capacity.ClaimPlace, task.SurveyPlacesActivity: capacity.SurveyPlaces,
+		task.ClaimPlaceActivity: capacity.ClaimPlace, task.SurveyPlacesActivity: capacity.SurveyPlaces, task.LookForPipelineActivity: capacity.LookForPipeline,
 		task.RecordActivity:       func(context.Context, task.RecordInput) error { return nil },
 		task.OpenPipelineActivity: func(context.Context, task.OpenPipelineInput) error { return nil },
 		task.RecordStepsActivity:  func(context.Context, task.RecordStepsInput) error { return nil },

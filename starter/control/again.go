@@ -60,7 +60,7 @@ func (d *Desk) again(ctx context.Context, id, verb string, request task.Request,
 	if err := d.input(ctx, described, &in); err != nil {
 		return Started{}, err
 	}
-	next := workflows.MigrationInput{Spec: in.Spec, Ledger: in.Ledger, Target: in.Target, Pipeline: in.Pipeline, ByHand: in.Pipeline != ""}
+	next := workflows.MigrationInput{Spec: in.Spec, Ledger: in.Ledger, Target: in.Target, Pipeline: in.Pipeline, PipelineChain: in.PipelineChain, ByHand: in.Pipeline != ""}
 	set(&next)
 	return d.migrate(ctx, id, answer.Queue, next, fmt.Sprintf("%s, asked for by %s. %s", verb, request.By, request.Reason))
 }
