@@ -28,7 +28,7 @@ func (a *Activities) Call(ctx context.Context, in task.CallInput) (task.CallResu
 	defer p.end()
 	result, err := call(p.ctx, in)
 	if err != nil {
-		return result, p.report(err)
+		return result, p.report(err, result)
 	}
 	activity.GetLogger(ctx).Info("called", "method", in.Method, "status", result.Status)
 	return result, nil
@@ -42,6 +42,9 @@ var fresh = func() http.RoundTripper {
 	return transport
 }()
 
+// unsent is what is known of a call that could not be made.
+var unsent = task.CallResult{Unsent: true}
+
 func call(ctx context.Context, in task.CallInput) (task.CallResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, in.Limit)
 	defer cancel()
@@ -49,16 +52,16 @@ func call(ctx context.Context, in task.CallInput) (task.CallResult, error) {
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
 	request, err := http.NewRequestWithContext(ctx, in.Method, in.URL, strings.NewReader(in.Body))
 	if err != nil {
-		return task.CallResult{}, fault.New(task.Config, "the call cannot be made: %w", err)
+		return unsent, fault.New(task.Config, "the call cannot be made: %w", err)
 	}
 	if err := setHeaders(request.Header, in); err != nil {
-		return task.CallResult{}, err
+		return unsent, err
 	}
 	// Where a call leads to is the spec's to say, not the answer's.
 	client := &http.Client{Transport: fresh, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	answer, err := client.Do(request)
 	if err != nil {
-		return task.CallResult{}, unanswered(in, sent.Load(), err)
+		return task.CallResult{Unsent: !sent.Load()}, unanswered(in, sent.Load(), err)
 	}
 	defer answer.Body.Close() //nolint:errcheck // it is only read
 	body, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))

@@ -66,11 +66,13 @@ func TestAnAnswerThatIsNotTheExpectedOneIsAMismatch(t *testing.T) {
 
 func TestACallWithoutAnAnswerMayHaveArrived(t *testing.T) {
 	in := asks(answering(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
-	_, err := call(context.Background(), in)
+	result, err := call(context.Background(), in)
 	require.Equal(t, task.Human, kind.Classify(err).Class)
+	require.False(t, result.Unsent)
 	in.Repeat = true
-	_, err = call(context.Background(), in)
+	result, err = call(context.Background(), in)
 	require.Equal(t, task.Transient, kind.Classify(err).Class, "it may be made again")
+	require.False(t, result.Unsent, "which does not mean that it has not arrived")
 }
 
 func TestACallIsNotMadeTwiceOnAConnectionThatBreaks(t *testing.T) {
@@ -89,8 +91,13 @@ func TestACallIsNotMadeTwiceOnAConnectionThatBreaks(t *testing.T) {
 }
 
 func TestACallThatNobodyTookIsMadeAgain(t *testing.T) {
-	_, err := call(context.Background(), asks("http://127.0.0.1:1/"))
-	require.Equal(t, task.Transient, kind.Classify(err).Class)
+	for _, repeat := range []bool{false, true} {
+		in := asks("http://127.0.0.1:1/")
+		in.Repeat = repeat
+		result, err := call(context.Background(), in)
+		require.Equal(t, task.Transient, kind.Classify(err).Class)
+		require.True(t, result.Unsent)
+	}
 }
 
 func TestAnAnswerIsNotWaitedForLongerThanTheLimit(t *testing.T) {

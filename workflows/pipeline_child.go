@@ -306,7 +306,7 @@ func (p *pipeline) callOut(s *pipelineStep, st *stepState) *task.Failure {
 	failure := p.activity(s, st, task.CallActivity, "call", in.Method+" "+in.URL, in, &result)
 	switch {
 	case failure == nil:
-	case failure.Class == task.Config, failure.Class == task.Transient && !in.Repeat:
+	case failure.Class == task.Config, result.Unsent:
 		st.Sent = before // it was not made, or nobody took it
 	case failure.Class == task.Timeout && !in.Repeat:
 		failure.Message += "; the call may have arrived: look, then retry to call again, or skip"

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -149,12 +150,11 @@ func (p *pipeline) activity(s *pipelineStep, st *stepState, name, id, summary st
 		case done:
 			err := future.Get(p.life, out)
 			failure := once(judge(err, task.Transform), in)
-			if failure == nil || !repeatable(failure.Class) {
-				return failure
+			if failure != nil && repeatable(failure.Class) && workflow.Sleep(p.life, minDelay) == nil {
+				continue
 			}
-			if workflow.Sleep(p.life, minDelay) != nil {
-				return failure
-			}
+			alsoTold(err, out)
+			return failure
 		case p.ended() || st.asked == verbSkip:
 			return nil
 		case late:
@@ -167,6 +167,13 @@ func (p *pipeline) activity(s *pipelineStep, st *stepState, name, id, summary st
 			}
 			c.run()
 		}
+	}
+}
+
+// alsoTold reads what an activity says besides its failure.
+func alsoTold(err error, out any) {
+	if application, is := errors.AsType[*temporal.ApplicationError](err); is {
+		_ = application.Details(&task.Failure{}, out) // there may be nothing
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
 
 	"godwit/internal/task"
 )
@@ -284,13 +285,26 @@ func TestACallThatIsGivenUpByItsStepsLimitIsNotMadeAgainUnasked(t *testing.T) {
 }
 
 func TestACallThatNobodyTookDoesNotStandInTheWayOfARollback(t *testing.T) {
-	s := newStreet(t, `kind: pipeline
+	for _, method := range []string{"POST", "PUT", "DELETE"} {
+		s := newStreet(t, `kind: pipeline
 name: told
 steps:
   - {name: add, sql: {database: shop, statement: SELECT 1, undo: SELECT 2}}
-  - {name: tell, http: {url: "https://example.test/", method: POST}, on_failure: rollback}
+  - {name: tell, http: {url: "https://example.test/", method: `+method+`}, on_failure: rollback}
 `)
-	s.called = refusedWith(task.Transient, "connection refused")
+		failure := task.Failure{Class: task.Transient, Message: "connection refused"}
+		s.called = temporal.NewNonRetryableApplicationError(failure.Message, string(failure.Class), nil, failure, task.CallResult{Unsent: true})
+		s.run()
+		s.ends(task.RolledBack, task.RolledBack, task.RolledBack)
+	}
+}
+
+func TestACallThatMayHaveArrivedStandsInTheWayOfARollback(t *testing.T) {
+	s := between(t, `{name: tell, http: {url: "https://example.test/", method: PUT}, on_failure: rollback}`)
+	failure := task.Failure{Class: task.Transient, Message: "has had no answer"}
+	s.called = temporal.NewNonRetryableApplicationError(failure.Message, string(failure.Class), nil, failure, task.CallResult{})
+	stopped := s.look(30 * time.Minute)
+	s.update(40*time.Minute, task.SkipUpdate, "tell")
 	s.run()
-	s.ends(task.RolledBack, task.RolledBack, task.RolledBack)
+	require.Contains(t, stopped.Error.Message, "a call cannot be taken back")
 }

@@ -12,6 +12,8 @@ const (
 	ConditionActivity    = "Condition"
 	NeedsActivity        = "Needs"
 	CallActivity         = "Call"
+	// LookForPipelineActivity is a local one: it speaks to Temporal alone.
+	LookForPipelineActivity = "LookForPipeline"
 )
 
 // Updates and signals of pipelines and their steps.
@@ -27,6 +29,8 @@ const (
 	RollbackSignal = "rollback"
 	// CleanupSignal asks it to stop keeping what a rollback would need.
 	CleanupSignal = "cleanup"
+	// KeepSignal says until when it keeps that: a KeepRequest.
+	KeepSignal = "keep"
 )
 
 // StepID is the id of the migration that a step of a pipeline is.
@@ -46,6 +50,13 @@ type UndoRequest struct {
 	Leave bool `json:"leave,omitempty"`
 }
 
+// KeepRequest says how long a step that is done keeps what undoes it.
+type KeepRequest struct {
+	// Over says that the pipeline is done, or has been undone without this step: the
+	// time of keep_old begins. Otherwise the step keeps everything until it is told so.
+	Over bool `json:"over"`
+}
+
 // StepReport is what a step's migration tells its pipeline: that it has succeeded,
 // and how it has ended.
 type StepReport struct {
@@ -54,14 +65,30 @@ type StepReport struct {
 	Chain string `json:"chain"` // the first of the runs that continue each other
 	State State  `json:"state"`
 	// Closed says that it has ended: nothing is kept any more.
-	Closed    bool       `json:"closed,omitempty"`
-	KeptUntil *time.Time `json:"kept_until,omitempty"`
-	Error     *Failure   `json:"error,omitempty"`
+	Closed bool `json:"closed,omitempty"`
+	// KeepFor is how long what undoes it is kept once its pipeline is over; 0 when there
+	// is nothing. KeptUntil is nil before that.
+	KeepFor   time.Duration `json:"keep_for,omitempty"`
+	KeptUntil *time.Time    `json:"kept_until,omitempty"`
+	Error     *Failure      `json:"error,omitempty"`
 	// Botched says that its rollback has failed.
 	Botched bool `json:"botched,omitempty"`
 	// Left says what its rollback has left as it is; empty for nothing.
 	Left   string `json:"left,omitempty"`
 	Detail string `json:"detail,omitempty"`
+}
+
+// PipelineRef names a pipeline to a step's migration.
+type PipelineRef struct {
+	ID string `json:"id"`
+	// Chain is the first of the runs that continue each other: another pipeline may
+	// have the id by now.
+	Chain string `json:"chain"`
+}
+
+// PipelineFound tells whether a pipeline is there.
+type PipelineFound struct {
+	Open bool `json:"open"`
 }
 
 // OpenPipelineInput writes a pipeline to its ledger.
@@ -119,7 +146,10 @@ type CallInput struct {
 	Repeat bool `json:"repeat,omitempty"`
 }
 
-// CallResult is the answer.
+// CallResult is the answer, or what is known of a call without one: then it is a detail
+// of the error.
 type CallResult struct {
 	Status int `json:"status"`
+	// Unsent says that it cannot have arrived: nobody took it.
+	Unsent bool `json:"unsent,omitempty"`
 }

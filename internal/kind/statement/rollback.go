@@ -183,6 +183,9 @@ func (it *item) undoAlone(ctx context.Context, run *kind.Run, db kind.Site, sess
 	}
 	hook.At("undo announced")
 	if _, err := session.Exec(ctx, it.Undo[0]); err != nil {
+		if opaque.MatchString(it.Undo[0]) {
+			return told(half(it.Undo[0], err), it.askedIn(ctx, run, db, run.RunID))
+		}
 		if kind.Classify(err).Class != task.Transient {
 			if told := it.setState(ctx, run, db, itemReady); told != nil {
 				return told

@@ -9,9 +9,12 @@
 // outcome is not known afterwards and no query tells it, an operator is asked
 // instead of running it twice. An undo is run once, in the same way.
 //
+// A procedure, and what is executed dynamically, may commit on MySQL and MariaDB, and
+// fail half-way: it is treated as if it did.
+//
 // It leaves to others what a statement does, and how long it takes: a big UPDATE
 // belongs into a backfill. What a statement does outside of its transaction (a
-// table of another engine than InnoDB, a procedure that commits) is its own.
+// table of another engine than InnoDB) is its own.
 package statement
 
 import (
@@ -73,9 +76,19 @@ const (
 )
 
 // committed are the words that begin statements which MySQL and MariaDB commit by
-// themselves.
-var committed = regexp.MustCompile(`(?is)^(\s|/\*.*?\*/|--[^\n]*\n|#[^\n]*\n)*(alter|create|drop|truncate|rename|grant|revoke|analyze|optimize|repair|check\s+table|checksum|` +
-	`lock|unlock|flush|reset|change|cache|load\s+index|install|uninstall|set\s+password|set\s+statement|start|stop|purge)\b`)
+// themselves; opaque ones are those of whose work only some may be committed.
+var (
+	committed = regexp.MustCompile(asides + `(alter|create|drop|truncate|rename|grant|revoke|analyze|optimize|repair|check\s+table|checksum|` +
+		`lock|unlock|flush|reset|change|cache|load\s+index|install|uninstall|set\s+password|set\s+statement|start|stop|purge|import|call|execute)\b`)
+	opaque = regexp.MustCompile(asides + `(call|execute)\b`)
+)
+
+const asides = `(?is)^(\s|/\*.*?\*/|--[^\n]*\n|#[^\n]*\n)*`
+
+// half says of a statement that has failed that part of it may have been committed.
+func half(text string, err error) error {
+	return fault.New(task.Human, "%q has failed, and may have committed a part of its work before: look in the database. A retry runs it again: %w", text, err)
+}
 
 // commitsAlone reports whether the server commits one of the statements by itself. It
 // has to be the only one then.
@@ -88,6 +101,9 @@ func commitsAlone(c *connection.Connection, field string, statements []string) (
 			continue
 		}
 		if len(statements) > 1 {
+			if opaque.MatchString(text) {
+				return false, fault.New(task.Config, "%s: on this server %q may commit, so it cannot be in one transaction with others: make a step of it; what is prepared and executed is written out, or put into a procedure", field, text)
+			}
 			return false, fault.New(task.Config, "%s: this server commits %q by itself, so it cannot be in one transaction with others: make a step of each", field, text)
 		}
 		return true, nil

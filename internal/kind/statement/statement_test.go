@@ -269,6 +269,53 @@ func (j *job) announce() {
 	require.NoError(j.r.t, lease.Advance(context.Background(), j.r.db, ledger.Progress{Digest: progress{Begun: true}}))
 }
 
+func TestAProcedureThatMayCommitIsNotRunAgainUnasked(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig) {
+		if r.kind == sandbox.Postgres {
+			r.exec("CREATE PROCEDURE halfway() LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.orders VALUES (1, 'a'); COMMIT; INSERT INTO public.orders VALUES (1, 'again'); END $$")
+			j := r.job("refused", "statement: CALL halfway()\n")
+			j.begin()
+			require.ErrorContains(t, j.try(t.Context()), "invalid transaction termination")
+			require.Equal(t, "0", r.rows())
+			return
+		}
+		for _, name := range []string{"prepared", "executed"} {
+			list := map[string]string{"prepared": "[\"PREPARE s FROM 'TRUNCATE TABLE orders'\", EXECUTE s]", "executed": "[CALL halfway(), SELECT 1]"}[name]
+			_, err := New("test").Preflight(t.Context(), r.job(name, "statement: "+list+"\n").run())
+			require.ErrorContains(t, err, "may commit, so it cannot be in one transaction with others")
+		}
+		r.exec("CREATE PROCEDURE halfway() BEGIN INSERT INTO orders VALUES (1, 'a'); COMMIT; INSERT INTO orders VALUES (1, 'again'); END")
+		j := r.job("half", "statement: CALL halfway()\nundo: CALL halfway()\n")
+		j.begin()
+		err := j.try(t.Context())
+		require.Equal(t, task.Human, class(t, err))
+		require.ErrorContains(t, err, "may have committed a part of its work")
+		require.Equal(t, "1", r.rows(), "as it has")
+		r.exec("DELETE FROM orders")
+		require.Equal(t, task.Human, class(t, j.try(t.Context())), "the retry queue is nobody who has looked")
+		require.Equal(t, "0", r.rows())
+		require.Equal(t, task.Human, class(t, j.rollback()), "nor is a rollback")
+		j.ends(task.Failed, task.Human)
+		j.begin()
+		require.ErrorContains(t, j.try(t.Context()), "may have committed a part of its work", "whoever retries wants it run again")
+		require.Equal(t, "1", r.rows())
+
+		r.exec("DELETE FROM orders")
+		r.exec("CREATE PROCEDURE well() BEGIN INSERT INTO orders VALUES (2, 'b'); COMMIT; END")
+		w := r.job("well", "statement: CALL well()\nundo: CALL halfway()\n")
+		w.all()
+		require.Equal(t, "1", r.rows())
+		for range 2 {
+			require.Equal(t, task.Human, class(t, w.rollback()))
+			require.Equal(t, "2", r.rows(), "the undo is not run again either")
+		}
+		r.exec("DELETE FROM orders WHERE id = 1")
+		w.runID = "second"
+		require.Equal(t, task.Human, class(t, w.rollback()))
+		require.Equal(t, "2", r.rows(), "in a run that somebody has begun since, it is")
+	})
+}
+
 func TestAMistakeInAStatementIsFoundBeforehand(t *testing.T) {
 	everywhere(t, func(t *testing.T, r *rig) {
 		j := r.job("wrong", "statement: UPDATE orders SET nothing = 1\n")

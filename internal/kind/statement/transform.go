@@ -130,15 +130,25 @@ func (it *item) runAlone(ctx context.Context, db kind.Site, session engine.Sessi
 	}
 	hook.At("statement announced")
 	if _, err := session.Exec(ctx, it.Statements[0]); err != nil {
+		if opaque.MatchString(it.Statements[0]) {
+			err = half(it.Statements[0], err)
+			return told(err, lease.Advance(ctx, db, ledger.Progress{Digest: progress{Begun: true, Asked: true}}))
+		}
 		if kind.Classify(err).Class != task.Transient { // the server has refused it, so it has not happened
-			if told := lease.Advance(ctx, db, ledger.Progress{Digest: progress{}}); told != nil {
-				return fmt.Errorf("%w (and the ledger could not be told: %v)", err, told)
-			}
+			err = told(err, lease.Advance(ctx, db, ledger.Progress{Digest: progress{}}))
 		}
 		return refused(it.Statements[0], err)
 	}
 	hook.At("statement run")
 	return lease.Advance(ctx, db, ledger.Progress{Digest: progress{Begun: true, Ran: true}})
+}
+
+// told adds to an error that the ledger does not know of it.
+func told(err, untold error) error {
+	if untold == nil {
+		return err
+	}
+	return fmt.Errorf("%w (and the ledger could not be told: %v)", err, untold)
 }
 
 // allowAgain lets a statement of unknown outcome be run again, on behalf of whoever
