@@ -55,6 +55,7 @@ func TestPipelines(t *testing.T) {
 				{"a step that waits for somebody's lock ends at its limit and is held", stuckAndHeld},
 				{"a step that waits for somebody's lock ends at its limit and is tried again", stuckAndTriedAgain},
 				{"a step that fails is answered by a rollback of all before it", failedAndRolledBack},
+				{"ways back are kept until the pipeline is over, and no longer than that", keptUntilItIsOver},
 				{"a worker that stops in the middle is followed by another one", workerReplaced},
 			} {
 				done := t.Run(s.name, func(t *testing.T) {
@@ -331,6 +332,56 @@ func failedAndRolledBack(t *testing.T, l *line) {
 	require.Contains(t, st.Error.Message, "says 7 instead of 0")
 	require.Equal(t, before, l.columns())
 	require.Equal(t, "0", l.answer("SELECT count(*) FROM "+l.name("done")))
+}
+
+// keptUntilItIsOver has an online copy and a statement whose times are much shorter than
+// what an operator takes.
+func keptUntilItIsOver(t *testing.T, l *line) {
+	text := `kind: pipeline
+name: kept
+steps:
+  - {name: add, ddl: {database: shop, table: orders, alter: "ADD COLUMN region varchar(16)", strategy: shadow, keep_old: 2s}}
+  - {name: note, sql: {database: shop, statement: "INSERT INTO done VALUES ('kept')", undo: "DELETE FROM done", keep_old: 2s}}
+  - {name: last, sql: {database: shop, statement: "INSERT INTO done VALUES ('LAST')", retry: {attempts: 1, rounds: 0}}, approve: true, on_failure: rollback}
+`
+	before := l.columns()
+	wait := func(id string) {
+		l.until(id, func(st task.Status) bool { return st.Attention && st.Steps[1].State == task.Success })
+		time.Sleep(6 * time.Second)
+		l.exec("INSERT INTO " + l.name("orders") + " (id, country) VALUES (9001, 'NO')")
+		for _, step := range []string{"add", "note"} {
+			st, err := l.status(task.StepID(id, step))
+			require.NoError(t, err)
+			require.Equal(t, []any{task.Success, (*time.Time)(nil)}, []any{st.State, st.KeptUntil})
+			require.Contains(t, st.WaitingFor, "pipeline "+id+" to be over")
+		}
+		require.Equal(t, "2", l.kept(id))
+	}
+	back := l.id("kept-back")
+	l.start(back, strings.Replace(text, "'LAST'", "'more than the twenty characters that fit'", 1))
+	wait(back)
+	l.update(back, task.ApproveUpdate, "last")
+	l.until(back, is(task.RolledBack))
+	require.Equal(t, before, l.columns())
+	require.Equal(t, "3001", l.answer("SELECT count(*) FROM "+l.name("orders")), "the old table is up to date")
+	require.Equal(t, "0", l.answer("SELECT count(*) FROM "+l.name("done")))
+	l.exec("DELETE FROM " + l.name("orders") + " WHERE id = 9001")
+
+	on := l.id("kept-on")
+	l.start(on, text)
+	wait(on)
+	l.update(on, task.ApproveUpdate, "last")
+	l.until(on, is(task.Success))
+	st := l.until(on, func(st task.Status) bool { return st.EndedAt != nil })
+	require.GreaterOrEqual(t, st.EndedAt.Sub(*st.Steps[2].EndedAt), 2*time.Second, "the time begins when all is done")
+	require.Equal(t, "0", l.kept(on))
+	require.Equal(t, "0", l.answer("SELECT count(*) FROM information_schema.tables WHERE table_name LIKE 'orders%gw%'"))
+	require.Equal(t, "0", l.answer("SELECT count(*) FROM "+l.ledger("claim")))
+}
+
+// kept is how many things a pipeline's steps keep.
+func (l *line) kept(id string) string {
+	return l.answer("SELECT count(*) FROM " + l.ledger("backup") + " WHERE migration LIKE '" + id + ".%' AND state = 'kept'")
 }
 
 func workerReplaced(t *testing.T, l *line) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"godwit/internal/spec"
@@ -316,7 +317,7 @@ func TestALongPipelineContinuesAsNewBetweenTwoSteps(t *testing.T) {
 		reports[id] = task.StepReport{ID: id, Chain: n.in.Carried.step(name).Child.Chain, State: task.Success, KeepFor: time.Hour}
 	}
 	var told []string
-	n.outside = func(id, signal string, arg any) {
+	n.outside = func(id, signal string, arg any) error {
 		told = append(told, id)
 		require.Equal(t, task.KeepSignal, signal)
 		require.Equal(t, task.KeepRequest{Over: true}, arg)
@@ -327,6 +328,7 @@ func TestALongPipelineContinuesAsNewBetweenTwoSteps(t *testing.T) {
 		closed := r
 		closed.Closed = true
 		n.at(time.Hour, func() { n.env.SignalWorkflow(task.StepSignal, closed) })
+		return nil
 	}
 	kept := n.look(30 * time.Minute)
 	n.run()
@@ -336,6 +338,35 @@ func TestALongPipelineContinuesAsNewBetweenTwoSteps(t *testing.T) {
 	require.Contains(t, kept.Steps[0].Undo, "can be undone until")
 	n.ends(task.Success, all(task.Success, 4)...)
 	require.Equal(t, *kept.StartedAt, *n.status.StartedAt)
+}
+
+func TestAStepThatWasTerminatedAfterThePipelineHasContinuedAsNewHangsNothing(t *testing.T) {
+	s := classic(t, map[string]string{"note": "approve: true"})
+	s.at(90*time.Second, func() { s.env.SetContinueAsNewSuggested(true) })
+	s.run()
+	var handover *workflow.ContinueAsNewError
+	require.ErrorAs(t, s.err, &handover)
+	next := func() *street {
+		n := classic(t, nil)
+		require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(handover.Input, &n.in))
+		n.outside = func(string, string, any) error { return &temporal.UnknownExternalWorkflowExecutionError{} }
+		return n
+	}
+	done := next()
+	done.update(10*time.Minute, task.ApproveUpdate, "note")
+	done.run()
+	done.ends(task.Success, all(task.Success, 4)...)
+
+	undone := next()
+	undone.update(10*time.Minute, task.RollbackUpdate, "")
+	asked := undone.look(15 * time.Minute)
+	undone.update(20*time.Minute, task.RetryUpdate, "fill")
+	undone.update(30*time.Minute, task.SkipUpdate, "add")
+	undone.run()
+	require.Equal(t, task.Failed, asked.State)
+	require.Contains(t, asked.Error.Message, "was ended in Temporal from outside")
+	undone.ends(task.RolledBack, task.Failed, task.RolledBack, task.RolledBack, task.Pending)
+	require.Contains(t, undone.order, "undo fill", "by a run that does nothing else")
 }
 
 func TestAReportOfAnEarlierRunOfAStepIsNotTakenForTheLastOne(t *testing.T) {

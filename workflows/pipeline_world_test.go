@@ -43,9 +43,9 @@ type street struct {
 	order   []string // what was done to steps: "run add", "undo add"
 	flights map[string]*bool
 	runs    map[string]string // of steps' migrations, by id
-	gone    atomic.Bool // the pipeline has ended, as its steps can see who look for it
+	gone    atomic.Bool       // the pipeline has ended, as its steps can see who look for it
 	// outside gets the signals to migrations that this run has not begun.
-	outside func(id, signal string, arg any)
+	outside func(id, signal string, arg any) error
 	// unopened is how many times the ledger cannot be written at the beginning.
 	unopened int
 
@@ -128,8 +128,7 @@ func (s *street) register() {
 	if s.outside != nil {
 		s.env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).
 			Return(func(_, id, _, signal string, arg any) error {
-				s.outside(id, signal, arg)
-				return nil
+				return s.outside(id, signal, arg)
 			})
 	}
 	s.env.SetOnActivityCanceledListener(func(info *activity.Info) {

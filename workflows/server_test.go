@@ -53,9 +53,17 @@ var scenarios = []serverScenario{
 
 // TestOnAServer runs migrations on a real Temporal server. The worker keeps no
 // workflow in memory, so that every step replays the whole history.
-func TestOnAServer(t *testing.T) {
+func TestOnAServer(t *testing.T) { onAServer(t, slices.Concat(scenarios, pipelineScenarios)) }
+
+// TestOnAServerWithShortHistories does that on one that wants another run soon: what
+// otherwise comes after weeks comes after a step or two.
+func TestOnAServerWithShortHistories(t *testing.T) {
+	onAServer(t, longScenarios, "limit.historyCount.suggestContinueAsNew=40")
+}
+
+func onAServer(t *testing.T, scenarios []serverScenario, settings ...string) {
 	worker.SetStickyWorkflowCacheSize(0)
-	server := clustertest.Start(t)
+	server := clustertest.Start(t, settings...)
 	ctx := t.Context()
 	c := server.Dial()
 	t.Cleanup(c.Close)
@@ -64,7 +72,7 @@ func TestOnAServer(t *testing.T) {
 	quietly, err := client.Dial(client.Options{HostPort: server.Address, Logger: quiet{}, Identity: "godwit-worker"})
 	require.NoError(t, err)
 	t.Cleanup(quietly.Close)
-	for _, s := range slices.Concat(scenarios, pipelineScenarios) {
+	for _, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, quietly, "copy-"+strings.ReplaceAll(s.name, " ", "-"))
