@@ -354,3 +354,36 @@ func TestTheClassicCaseWhoseCutOverHangsOnSomebodysLockGoesBackAtItsLimit(t *tes
 		require.Contains(g.t, p.wait().out, "within its timeout of 8s")
 	})
 }
+
+func TestAStatementOfAPipelineThatTheServerCommitsByItselfIsRunOnceAlthoughItsWorkerIsKilled(t *testing.T) {
+	t.Parallel()
+	onEveryEngine(t, 500, func(g *ground) {
+		indexes := func() int64 { // without a name, a second one would be there besides
+			if g.postgres() {
+				return g.number("SELECT count(*) FROM pg_indexes WHERE tablename = 'orders' AND indexdef LIKE '%(country)'")
+			}
+			return g.number("SELECT count(*) FROM information_schema.statistics WHERE table_name = 'orders' AND column_name = 'country' AND table_schema = database()")
+		}
+		statement := "ALTER TABLE orders ADD INDEX (country)"
+		if g.postgres() {
+			statement = "CREATE INDEX ON orders (country)"
+		}
+		w := g.worker("statement run:1:kill")
+		p := g.runPipeline(fmt.Sprintf("kind: pipeline\nname: alone\nsteps:\n  - {name: index, sql: {database: %s, statement: %q, retry: {rounds: 2, delay: 1s}}}\n", g.connection(), statement))
+		w.awaitDead()
+		g.worker()
+		if g.postgres() { // its transaction has gone with the worker
+			p.succeeds()
+			require.EqualValues(g.t, 1, indexes())
+			return
+		}
+		p.awaitState(task.Failed)
+		require.Contains(g.t, p.step("index").Detail, "its outcome is not known")
+		require.EqualValues(g.t, 1, indexes(), "it has been run, and not again")
+		name := g.texts("SELECT index_name FROM information_schema.statistics WHERE table_name = 'orders' AND column_name = 'country' AND table_schema = database()")[0]
+		g.exec("ALTER TABLE orders DROP INDEX `" + name + "`") // somebody has looked
+		p.must("retry", p.id, "index")
+		p.succeeds()
+		require.EqualValues(g.t, 1, indexes())
+	})
+}
