@@ -219,7 +219,7 @@ func pipelineGate(t *testing.T, r *rig) {
 
 func pipelineCalls(t *testing.T, r *rig) {
 	r.called = []error{refusedWith(task.Mismatch, "was answered 503"), refusedWith(task.Human, "may have arrived")}
-	r.startSteps("{name: night, wait: {database: warehouse, query: SELECT 1, every: 1s}}", `{name: tell, http: {url: "https://example.test/", method: POST}, retries: 1}`)
+	r.startSteps("{name: night, wait: {database: warehouse, query: SELECT 1, every: 1s}}", `{name: tell, http: {url: "https://example.test/", method: POST}, retries: 1}`, "{name: last, "+part+"}")
 	r.running(task.ConditionActivity, 3)
 	r.signal(task.PauseSignal, nil)
 	r.reaches(func(s task.Status) bool { return s.State == task.Paused })
@@ -230,7 +230,7 @@ func pipelineCalls(t *testing.T, r *rig) {
 	_, err := r.ends()
 	require.NoError(t, err)
 	require.Equal(t, 3, r.timesBegun(task.CallActivity))
-	r.stand(task.Success, task.Success)
+	r.stand(task.Success, task.Success, task.Success)
 }
 
 func pipelineBotched(t *testing.T, r *rig) {
