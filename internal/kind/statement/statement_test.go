@@ -272,7 +272,7 @@ func (j *job) announce() {
 func TestAProcedureThatMayCommitIsNotRunAgainUnasked(t *testing.T) {
 	everywhere(t, func(t *testing.T, r *rig) {
 		if r.kind == sandbox.Postgres {
-			r.exec("CREATE PROCEDURE halfway() LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.orders VALUES (1, 'a'); COMMIT; INSERT INTO public.orders VALUES (1, 'again'); END $$")
+			r.exec("CREATE PROCEDURE public.halfway() LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.orders VALUES (1, 'a'); COMMIT; INSERT INTO public.orders VALUES (1, 'again'); END $$")
 			j := r.job("refused", "statement: CALL halfway()\n")
 			j.begin()
 			require.ErrorContains(t, j.try(t.Context()), "invalid transaction termination")
