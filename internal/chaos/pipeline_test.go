@@ -220,8 +220,11 @@ func (g *ground) hangs(no int, reaction string) {
 	leaves := g.somebody()
 	defer leaves()
 	p.must("approve", p.id, name)
-	p.awaitStep(name, "to pass its limit", func(s task.PhaseStatus) bool {
-		return s.Error != nil && s.Error.Class == task.Timeout && strings.Contains(s.Error.Message, "within its timeout of 10s")
+	passed := func(failure *task.Failure) bool {
+		return failure != nil && failure.Class == task.Timeout && strings.Contains(failure.Message, "step "+name+" did not end within its timeout of 10s")
+	}
+	await(g.t, limit, "step "+name+" to pass its limit", func() bool {
+		return passed(p.step(name).Error) || passed(p.status().Error) // it may have been undone since
 	})
 	if reaction == "hold" {
 		p.awaitState(task.TimedOut)
@@ -346,7 +349,10 @@ func TestTheClassicCaseWhoseCutOverHangsOnSomebodysLockGoesBackAtItsLimit(t *tes
 		leaves := g.somebody()
 		defer leaves()
 		p.must("approve", p.id, "cutover")
-		p.awaitStep("cutover", "to pass its limit", func(s task.PhaseStatus) bool { return s.Error != nil && s.Error.Class == task.Timeout })
+		await(g.t, limit, "the cut-over to pass its limit", func() bool {
+			failure := p.status().Error // the step may have been undone since
+			return failure != nil && failure.Class == task.Timeout
+		})
 		leaves()
 		p.wentBack()
 		require.Equal(g.t, before, g.definition())
