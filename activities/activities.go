@@ -91,6 +91,7 @@ func (a *Activities) open(ctx context.Context, ref task.Ref) (kind.Kind, *kind.R
 		return nil, nil, nil, err
 	}
 	run := &kind.Run{Ref: ref, Connections: a.connections, Ledger: store.Migration(ref.ID)}
+	run.Ledger.Pipeline = ref.Pipeline
 	m, err := run.Ledger.Load(ctx)
 	if err != nil {
 		a.forget(ref.Ledger)

@@ -60,7 +60,7 @@ func (a *Activities) limits(connections []string) map[string]task.Limits {
 
 // unasked is the error of a question to Temporal, which is asked again.
 func unasked(err error) error {
-	return temporal.NewApplicationErrorWithCause("capacity: Temporal could not be asked: "+err.Error(), string(task.Transient), err)
+	return temporal.NewApplicationErrorWithCause("Temporal could not be asked: "+err.Error(), string(task.Transient), err)
 }
 
 // chainOf is the first run of the workflow that has an id now, and whether it

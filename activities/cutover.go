@@ -33,6 +33,7 @@ func (a *Activities) Tend(ctx context.Context, in task.PhaseInput) (task.TendRes
 // Cutover makes the result the real thing.
 func (a *Activities) Cutover(ctx context.Context, in task.PhaseInput) (task.CutoverResult, error) {
 	return phase(ctx, a, in, "cutover", func(ctx context.Context, k kind.Kind, run *kind.Run) (task.CutoverResult, error) {
+		run.Step = in.Step
 		return k.Cutover(ctx, run)
 	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"godwit/internal/kind"
 	"godwit/internal/ledger"
+	"godwit/internal/spec"
 	"godwit/internal/task"
 )
 
@@ -31,6 +32,14 @@ func (a *Activities) plan(p *pulse, in task.PlanInput) (*task.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.Pipeline != nil {
+		return a.planSteps(p, s), nil
+	}
+	return a.planOne(p, s)
+}
+
+// planOne plans a single migration.
+func (a *Activities) planOne(p *pulse, s *spec.Spec) (*task.Plan, error) {
 	k, err := a.kind(s.Kind)
 	if err != nil {
 		return nil, err

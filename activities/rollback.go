@@ -9,16 +9,16 @@ import (
 
 // Rollback undoes everything that the migration did. One that never had a plan
 // has done nothing; it is noted that it must not begin any more.
-func (a *Activities) Rollback(ctx context.Context, in task.PhaseInput) error {
+func (a *Activities) Rollback(ctx context.Context, in task.PhaseInput) (task.RollbackResult, error) {
 	planned, err := a.planned(ctx, in)
 	if err != nil || !planned {
-		return err
+		return task.RollbackResult{}, err
 	}
-	_, err = phase(ctx, a, in, rollback, func(ctx context.Context, k kind.Kind, run *kind.Run) (struct{}, error) {
-		run.Cancel = in.Cancel
-		return struct{}{}, k.Rollback(ctx, run)
+	return phase(ctx, a, in, rollback, func(ctx context.Context, k kind.Kind, run *kind.Run) (task.RollbackResult, error) {
+		run.Cancel, run.RunID = in.Cancel, in.Run
+		err := k.Rollback(ctx, run)
+		return task.RollbackResult{Left: run.Left}, err
 	})
-	return err
 }
 
 func (a *Activities) planned(ctx context.Context, in task.PhaseInput) (bool, error) {

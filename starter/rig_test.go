@@ -120,7 +120,8 @@ func (r *rig) startWorker() {
 		task.PrepareTransformActivity: r.prepare, task.TransformShardActivity: r.transform, task.FinishTransformActivity: r.finish,
 		task.PrepareVerifyActivity: r.prepare, task.VerifyShardActivity: r.verify, task.FinishVerifyActivity: r.verified,
 		task.CutoverActivity: r.cutover, task.CleanupActivity: r.phase, task.RollbackActivity: r.phase, task.TendActivity: r.tend,
-		task.ClaimPlaceActivity: capacity.ClaimPlace, task.SurveyPlacesActivity: capacity.SurveyPlaces,
+		task.ClaimPlaceActivity: capacity.ClaimPlace, task.SurveyPlacesActivity: capacity.SurveyPlaces, task.LookForPipelineActivity: capacity.LookForPipeline,
+		task.OpenPipelineActivity: r.openPipeline, task.RecordStepsActivity: r.recordSteps,
 		task.RecordActivity: r.record, task.PlanActivity: r.plan, task.EventsActivity: r.readEvents, task.LedgerStatusActivity: r.ledgerStatus,
 	} {
 		r.worker.RegisterActivityWithOptions(function, activity.RegisterOptions{Name: name})
@@ -222,6 +223,10 @@ func (r *rig) cutover(context.Context, task.PhaseInput) (task.CutoverResult, err
 	kept := task.BackupItem{What: "table public.orders", Where: "public.orders_before", Bytes: 4096, Restore: "rename it back"}
 	return task.CutoverResult{Kept: []task.BackupItem{kept}, KeepFor: r.keepFor}, nil
 }
+
+func (r *rig) openPipeline(context.Context, task.OpenPipelineInput) error { return nil }
+
+func (r *rig) recordSteps(context.Context, task.RecordStepsInput) error { return nil }
 
 func (r *rig) phase(context.Context, task.PhaseInput) error { return nil }
 

@@ -48,7 +48,7 @@ With --wait the exit code is 0 when it has been rolled back.`,
 // waitForUndoing waits for the end of a rollback, which may begin in SUCCESS.
 func (a *app) waitForUndoing(cmd *cobra.Command, desk *control.Desk, id string) error {
 	ctx := cmd.Context()
-	state, err := desk.AwaitEnd(ctx, id, a.outage)
+	state, err := desk.AwaitUndone(ctx, id, a.outage)
 	if err != nil {
 		return a.left(ctx, id, err)
 	}

@@ -26,9 +26,9 @@ const (
 
 // verbs are the commands, in the order in which help lists them.
 var verbs = []func(*app) *cobra.Command{
-	newRunCommand, newCopyCommand, newDDLCommand, newBackfillCommand, newReindexCommand, newPlanCommand, newScheduleCommand, newDemoCommand,
+	newRunCommand, newCopyCommand, newDDLCommand, newBackfillCommand, newReindexCommand, newInitCommand, newPlanCommand, newScheduleCommand, newDemoCommand,
 	newListCommand, newCapacityCommand, newStatusCommand, newWatchCommand, newWaitCommand, newEventsCommand,
-	newPauseCommand, newResumeCommand, newThrottleCommand, newCutoverCommand, newRetryCommand,
+	newPauseCommand, newResumeCommand, newThrottleCommand, newCutoverCommand, newApproveCommand, newRetryCommand, newSkipCommand,
 	newCancelCommand, newRollbackCommand, newCleanupCommand,
 	newSetupCommand, newSchemaCommand, newVersionCommand,
 }

@@ -21,6 +21,7 @@ import (
 	"godwit/internal/kind/copydb"
 	"godwit/internal/kind/ddl"
 	"godwit/internal/kind/reindex"
+	"godwit/internal/kind/statement"
 	"godwit/internal/task"
 	"godwit/internal/version"
 	"godwit/workflows"
@@ -121,7 +122,7 @@ func newWorker(c client.Client, queue string, slots int, connections *connection
 	})
 	workflows.Register(w)
 	v := version.Get().Version
-	kinds := map[task.Kind]kind.Kind{task.Copy: copydb.New(v), task.DDL: ddl.New(v), task.Backfill: backfill.New(v), task.Reindex: reindex.New(v)}
+	kinds := map[task.Kind]kind.Kind{task.Copy: copydb.New(v), task.DDL: ddl.New(v), task.Backfill: backfill.New(v), task.Reindex: reindex.New(v), task.SQL: statement.New(v)}
 	w.RegisterActivity(activities.New(connections, kinds, owner()))
 	return w
 }

@@ -107,7 +107,7 @@ func TestEverythingThatCanBeSentIsDescribed(t *testing.T) {
 	})
 	w.run()
 	require.ElementsMatch(t, []string{"status", "pause", "resume", "cancel", "cutover", "rollback", "retry", "skip", "throttle", "cleanup",
-		task.GrantSignal, task.AnnounceSignal}, described)
+		task.GrantSignal, task.AnnounceSignal, task.RollbackSignal, task.CleanupSignal, task.ExpireSignal, task.KeepSignal}, described)
 }
 
 func TestSearchAttributesChangeOnlyWithThePhaseTheStateAndFivePercent(t *testing.T) {

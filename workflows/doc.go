@@ -28,6 +28,7 @@ type registry interface {
 // Register makes the workflows known to a worker, under the names in task.
 func Register(r registry) {
 	r.RegisterWorkflowWithOptions(Migration, workflow.RegisterOptions{Name: task.MigrationWorkflow})
+	r.RegisterWorkflowWithOptions(Pipeline, workflow.RegisterOptions{Name: task.PipelineWorkflow})
 	r.RegisterWorkflowWithOptions(Capacity, workflow.RegisterOptions{Name: task.CapacityWorkflow})
 	r.RegisterWorkflowWithOptions(Inquiry, workflow.RegisterOptions{Name: task.InquiryWorkflow})
 }

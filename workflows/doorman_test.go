@@ -45,6 +45,10 @@ func (w *world) open() {
 		func(_, id, _, _ string, arg any) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()
+			if report, is := arg.(task.StepReport); is && id == w.in.Pipeline {
+				w.reports = append(w.reports, report)
+				return nil
+			}
 			if w.doorman.away || id != task.CapacityID("default-test-taskqueue") {
 				return errors.New("there is no such workflow")
 			}

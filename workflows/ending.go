@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -50,10 +51,11 @@ func (m *migration) succeeded() {
 	st := m.st
 	st.State, st.Error = task.Success, nil
 	detail := ""
-	if st.KeptUntil != nil {
-		detail = "what a rollback needs is kept until " + moment(*st.KeptUntil)
+	if st.keeping() {
+		detail = "what a rollback needs is kept until " + m.keptWords()
 	}
-	m.record("success", detail, nil)
+	told := m.record("success", detail, nil)
+	m.reportSuccess(told)
 	m.unseat()
 	late := ""
 	if st.Pause != nil {
@@ -97,20 +99,25 @@ func (m *migration) undo() (task.Status, error) {
 	m.st.Queue, m.st.Lost = nil, nil
 	m.record("rollback begins", e.why(), e.Cause)
 	in := m.phaseInput(e.why())
-	in.Cancel = e.Verb == verbCancel
-	err := m.call(m.life, task.RollbackActivity, in, nil)
+	in.Cancel = e.Verb == verbCancel || e.Leave
+	var result task.RollbackResult
+	err := m.call(m.life, task.RollbackActivity, in, &result)
 	var failure *task.Failure
 	if errors.As(err, &failure) {
-		if e.Verb != verbCancel || !m.untouched() {
+		if !in.Cancel || !m.untouched() {
 			return m.closeBotched(failure)
 		}
 		m.st.note(workflow.Now(m.life), "nothing had been done before the preflight passed; that nothing was left could not be checked: "+failure.Message)
 	}
-	m.st.Kept, m.st.KeptUntil, m.st.Untended, m.st.Changelog = nil, nil, nil, nil
-	if e.Verb == verbCancel {
-		return m.close(task.Cancelled, "cancelled", e.why(), nil)
+	m.st.forgetKept()
+	detail := e.why()
+	if m.left = oneLine(strings.Join(result.Left, "; "), mostText); m.left != "" {
+		detail += "; left as it is: " + m.left
 	}
-	return m.close(task.RolledBack, "rolled back", e.why(), e.Cause)
+	if e.Verb == verbCancel {
+		return m.close(task.Cancelled, "cancelled", detail, nil)
+	}
+	return m.close(task.RolledBack, "rolled back", detail, e.Cause)
 }
 
 // why says in words why a migration is undone.
@@ -151,9 +158,11 @@ func (m *migration) close(state task.State, event, detail string, failure *task.
 	if step := m.st.step(m.st.Phase); step.EndedAt == nil && step.StartedAt != nil {
 		step.EndedAt, step.State = &now, state
 	}
+	told := &entry{done: true}
 	if event != "done" {
-		m.record(event, detail, failure)
+		told = m.record(event, detail, failure)
 	}
+	m.report(told, task.StepReport{State: state, Closed: true, Error: failure, Botched: m.st.Botched, Detail: detail, Left: m.left})
 	m.unseat()
 	m.publish()
 	m.settle()

@@ -10,15 +10,34 @@ import (
 )
 
 // keep leaves in place what a rollback would need, for as long as was asked for,
-// and tends it where it would get out of date.
+// and tends it where it would get out of date. The time of a pipeline's step does
+// not begin before the pipeline is over.
 func (m *migration) keep(ctx workflow.Context) error {
-	if !m.st.keeping() {
-		return nil
+	for m.st.keeping() {
+		if m.st.KeptUntil == nil {
+			if err := m.keepForPipeline(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if passed, err := m.keepUntil(ctx, m.st.KeptUntil); err != nil || passed {
+			return err
+		}
 	}
-	until := *m.st.KeptUntil
+	return nil
+}
+
+// keepUntil keeps until a time, or until something else is asked for.
+func (m *migration) keepUntil(ctx workflow.Context, until *time.Time) (passed bool, err error) {
 	end, stop := startTimer(ctx, until.Sub(workflow.Now(ctx)), "keep what a rollback needs until "+until.UTC().Format(time.DateTime))
 	defer stop()
-	over := func() bool { return end.IsReady() || m.st.Released != nil }
+	changed := func() bool { return m.st.Released != nil || m.st.KeptUntil != until }
+	err = m.tendUntil(ctx, func() bool { return end.IsReady() || changed() })
+	return end.IsReady() && !changed(), err
+}
+
+// tendUntil tends what is kept until it is not to be kept any more, or in another way.
+func (m *migration) tendUntil(ctx workflow.Context, over func() bool) error {
 	for {
 		due := m.untilOver(ctx, over)
 		switch {

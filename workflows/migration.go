@@ -25,6 +25,16 @@ type MigrationInput struct {
 	Resume bool `json:"resume,omitempty"`
 	// Rollback does nothing but undo a migration that FAILED or passed a limit.
 	Rollback bool `json:"rollback,omitempty"`
+	// Leave says of a Rollback that what cannot be undone is left as it is.
+	Leave bool `json:"leave,omitempty"`
+	// ByHand says that an operator has begun this run of a pipeline's step, with the
+	// migration's own id: the pipeline is told.
+	ByHand bool `json:"by_hand,omitempty"`
+	// Pipeline is the id of the pipeline that the migration is a step of: it is told
+	// when the migration has succeeded, and how it has ended.
+	Pipeline string `json:"pipeline,omitempty"`
+	// PipelineChain is the first run of that pipeline: another one may have its id later.
+	PipelineChain string `json:"pipeline_chain,omitempty"`
 	// Carried is what the run before this one knew; only continue-as-new sets it.
 	Carried *state `json:"carried,omitempty"`
 }
@@ -45,6 +55,9 @@ func Migration(ctx workflow.Context, in MigrationInput) (task.Status, error) {
 	m := newMigration(ctx, in, settings)
 	if err := m.listen(ctx); err != nil {
 		return m.status(), err
+	}
+	if in.ByHand && in.Carried == nil {
+		m.report(&entry{done: true}, task.StepReport{State: task.Running})
 	}
 	return m.finish(m.proceed())
 }
@@ -76,6 +89,8 @@ type migration struct {
 	shut  bool
 	// undoing says that the rollback has begun: nothing interrupts it.
 	undoing bool
+	// left is what it has left as it is.
+	left string
 	// waits is the wait before another try, and held the failure that an
 	// operator has to see to after the cut-over.
 	waits *wait
@@ -106,13 +121,13 @@ func newMigration(ctx workflow.Context, in MigrationInput, settings settings) *m
 	m := &migration{
 		in: in, settings: settings, life: life, st: in.Carried, runID: info.WorkflowExecution.RunID,
 		chain: info.FirstRunID, queue: info.TaskQueueName, counted: countsIn(ctx),
-		ref: task.Ref{ID: info.WorkflowExecution.ID, Kind: settings.Kind, Ledger: in.Ledger},
+		ref: task.Ref{ID: info.WorkflowExecution.ID, Kind: settings.Kind, Ledger: in.Ledger, Pipeline: in.Pipeline},
 	}
 	if m.st == nil {
 		m.st = newState(workflow.Now(ctx))
 		if in.Rollback {
 			m.st.Phase = task.Cleanup
-			m.st.Ending = &ending{Verb: verbRollback}
+			m.st.Ending = &ending{Verb: verbRollback, Leave: in.Leave}
 		}
 	}
 	return m
@@ -192,6 +207,8 @@ func (m *migration) ready() error {
 		switch {
 		case m.st.Ending != nil:
 			return errEnding
+		case m.st.Expired != nil && !m.st.cutOver():
+			return m.st.Expired
 		case m.mustContinue():
 			return errContinue
 		case m.st.Pause == nil:
@@ -200,7 +217,7 @@ func (m *migration) ready() error {
 		}
 		m.unseat()
 		m.paused()
-		m.await(m.life, func() bool { return m.st.Pause == nil || m.st.Ending != nil })
+		m.await(m.life, func() bool { return m.st.Pause == nil || m.st.Ending != nil || m.st.Expired != nil })
 	}
 }
 

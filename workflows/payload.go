@@ -12,6 +12,10 @@ func decode(data []byte, v any) error {
 	return json.Unmarshal(data, v) //workflowcheck:ignore
 }
 
+func encode(v any) (json.RawMessage, error) {
+	return json.Marshal(v) //workflowcheck:ignore
+}
+
 // decodeKnown refuses fields that v does not have.
 func decodeKnown(data []byte, v any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))

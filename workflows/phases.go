@@ -175,10 +175,9 @@ func (m *migration) cutover(ctx workflow.Context) error {
 		m.shut = true
 		return errInterrupted // it is begun again, and waits for its window
 	}
-	m.st.Kept, m.st.TendKept, m.st.Changelog = result.Kept, result.TendEvery, nil
-	if result.KeepFor > 0 {
-		until := workflow.Now(ctx).Add(result.KeepFor)
-		m.st.KeptUntil = &until
+	m.st.Kept, m.st.KeepFor, m.st.TendKept, m.st.Changelog = result.Kept, result.KeepFor, result.TendEvery, nil
+	if m.in.Pipeline == "" || m.st.PipelineOver {
+		m.countKept()
 	}
 	m.succeeded()
 	return nil
@@ -193,7 +192,7 @@ func (m *migration) cleanup(ctx workflow.Context) error {
 	if err := m.call(ctx, task.CleanupActivity, m.phaseInput(reason), nil); err != nil {
 		return err
 	}
-	m.st.Kept, m.st.KeptUntil, m.st.Untended, m.st.Changelog = nil, nil, nil, nil
+	m.st.forgetKept()
 	return nil
 }
 
@@ -204,5 +203,5 @@ func (m *migration) phaseInput(reason string) task.PhaseInput {
 	if m.st.cutOver() {
 		state = task.Success
 	}
-	return task.PhaseInput{Ref: m.ref, State: state, Phase: m.st.Phase, Reason: reason}
+	return task.PhaseInput{Ref: m.ref, State: state, Phase: m.st.Phase, Reason: reason, Run: m.runID, Step: m.in.Pipeline != ""}
 }

@@ -43,9 +43,13 @@ type rig struct {
 	// stubborn says that the cut-over does not notice that it is cancelled.
 	stubborn bool
 
-	runs []string // ids of the runs that were started
+	runs  []string // ids of the runs that were started
+	steps []string // ids of a pipeline's steps whose histories are looked at, too
 
 	mu     sync.Mutex
+	truth  bool                     // what queries of a pipeline's steps say, and whether what they need is done
+	called []error                  // what becomes of the next calls; then they are answered
+	botch  int                      // how many rollbacks fail
 	gates  map[string]chan struct{} // activities that wait until they are opened
 	broken map[int]task.Class       // shards that fail
 	done   map[string]int
@@ -70,9 +74,12 @@ func newRig(t *testing.T, c client.Client, id string) *rig {
 		task.PreflightActivity: r.preflight, task.BackupActivity: r.backup,
 		task.PrepareTransformActivity: r.prepare, task.TransformShardActivity: r.shard, task.FinishTransformActivity: r.finish,
 		task.PrepareVerifyActivity: r.prepare, task.VerifyShardActivity: r.shard, task.FinishVerifyActivity: r.verified,
-		task.TendActivity: r.tended, task.CutoverActivity: r.cutover, task.CleanupActivity: r.phase, task.RollbackActivity: r.phase,
-		task.ClaimPlaceActivity: capacity.ClaimPlace, task.SurveyPlacesActivity: capacity.SurveyPlaces,
-		task.RecordActivity: func(context.Context, task.RecordInput) error { return nil },
+		task.TendActivity: r.tended, task.CutoverActivity: r.cutover, task.CleanupActivity: r.phase, task.RollbackActivity: r.rollback,
+		task.ConditionActivity: r.condition, task.NeedsActivity: r.need, task.CallActivity: r.call,
+		task.ClaimPlaceActivity: capacity.ClaimPlace, task.SurveyPlacesActivity: capacity.SurveyPlaces, task.LookForPipelineActivity: capacity.LookForPipeline,
+		task.RecordActivity:       func(context.Context, task.RecordInput) error { return nil },
+		task.OpenPipelineActivity: func(context.Context, task.OpenPipelineInput) error { return nil },
+		task.RecordStepsActivity:  func(context.Context, task.RecordStepsInput) error { return nil },
 	} {
 		w.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
 	}
@@ -176,6 +183,47 @@ func (r *rig) cutover(ctx context.Context, _ task.PhaseInput) (task.CutoverResul
 
 func (r *rig) phase(ctx context.Context, _ task.PhaseInput) error { return r.pass(ctx) }
 
+func (r *rig) rollback(ctx context.Context, in task.PhaseInput) error {
+	r.mu.Lock()
+	r.botch--
+	fails := r.botch >= 0
+	r.mu.Unlock()
+	if fails {
+		return refusedWith(task.Human, "the old table is gone")
+	}
+	return r.pass(ctx)
+}
+
+func (r *rig) condition(ctx context.Context, in task.ConditionInput) (task.ConditionResult, error) {
+	err := r.pass(ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil && !r.truth && in.Every > 0 {
+		err = temporal.NewApplicationErrorWithOptions("the query says 0", activities.NotYet, temporal.ApplicationErrorOptions{NextRetryDelay: 100 * time.Millisecond})
+	}
+	return task.ConditionResult{True: r.truth, Answer: fmt.Sprint(r.truth)}, err
+}
+
+func (r *rig) need(ctx context.Context, in task.NeedsInput) (task.NeedsResult, error) {
+	err := r.pass(ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil && !r.truth {
+		err = refusedWith(task.Config, "nightly has FAILED")
+	}
+	return task.NeedsResult{Done: in.Names}, err
+}
+
+func (r *rig) call(ctx context.Context, _ task.CallInput) (task.CallResult, error) {
+	err := r.pass(ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil && len(r.called) > 0 {
+		err, r.called = r.called[0], r.called[1:]
+	}
+	return task.CallResult{Status: 200}, err
+}
+
 func (r *rig) timesBegun(name string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -225,8 +273,16 @@ func (r *rig) reaches(want func(task.Status) bool) task.Status {
 	require.Eventually(r.t, func() bool {
 		status = r.status()
 		return want(status)
-	}, 20*time.Second, 50*time.Millisecond)
+	}, 20*time.Second, 50*time.Millisecond, "%v", shownStatus{&status})
 	return status
+}
+
+// shownStatus is a status for the message of a test that waits in vain.
+type shownStatus struct{ of *task.Status }
+
+func (s shownStatus) String() string {
+	text, err := json.MarshalIndent(s.of, "", " ")
+	return fmt.Sprintf("%s %v", text, err)
 }
 
 func (r *rig) running(name string, times int) {
@@ -266,13 +322,14 @@ func (r *rig) replays(folder, name string) {
 	for i, run := range r.runs {
 		r.replay(r.history(r.id, run), folder, name, strings.Repeat("-again", i))
 	}
+	for _, step := range r.steps {
+		r.replay(r.history(step, ""), folder, name, "-"+strings.TrimPrefix(step, r.id+"."))
+	}
 }
 
 func (r *rig) replay(history *historypb.History, folder, name, suffix string) {
 	r.t.Helper()
-	replayer := worker.NewWorkflowReplayer()
-	Register(replayer)
-	require.NoError(r.t, replayer.ReplayWorkflowHistory(quiet{}, history))
+	replayed(r.t, history)
 	if folder == "" || name == "" {
 		return
 	}

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"flag"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,13 +24,16 @@ import (
 // test: go test ./workflows -run TestOnAServer -record ../testdata/histories
 var recordTo = flag.String("record", "", "folder to write the histories of TestOnAServer to")
 
-// scenarios are what a real server shows and the test environment does not: cancelled
-// activities that are waited for, how workflows close, and events.
-var scenarios = []struct {
+// serverScenario is one migration, or pipeline, on a real server.
+type serverScenario struct {
 	name string
 	run  func(*testing.T, *rig)
 	file string // that its histories are kept in; empty for none
-}{
+}
+
+// scenarios are what a real server shows and the test environment does not: cancelled
+// activities that are waited for, how workflows close, and events.
+var scenarios = []serverScenario{
 	{"a migration runs to its end", runsToItsEnd, "complete"},
 	{"a signal from the web UI pauses it", pausedFromTheWebUI, "paused"},
 	{"a pause that is taken back at once", pausedAndResumedAtOnce, "paused-briefly"},
@@ -49,9 +53,17 @@ var scenarios = []struct {
 
 // TestOnAServer runs migrations on a real Temporal server. The worker keeps no
 // workflow in memory, so that every step replays the whole history.
-func TestOnAServer(t *testing.T) {
+func TestOnAServer(t *testing.T) { onAServer(t, slices.Concat(scenarios, pipelineScenarios)) }
+
+// TestOnAServerWithShortHistories does that on one that wants another run soon: what
+// otherwise comes after weeks comes after a step or two.
+func TestOnAServerWithShortHistories(t *testing.T) {
+	onAServer(t, longScenarios, "limit.historyCount.suggestContinueAsNew=40")
+}
+
+func onAServer(t *testing.T, scenarios []serverScenario, settings ...string) {
 	worker.SetStickyWorkflowCacheSize(0)
-	server := clustertest.Start(t)
+	server := clustertest.Start(t, settings...)
 	ctx := t.Context()
 	c := server.Dial()
 	t.Cleanup(c.Close)

@@ -31,6 +31,10 @@ func (m *migration) listen(ctx workflow.Context) error {
 		{name: task.PauseSignal, take: requested(m.pause), description: `Stop after the chunks that are being worked on, until "resume". Input: none, or {"reason": "…"}.`},
 		{name: task.ResumeSignal, take: requested(m.resume), description: `Go on after "pause". Input: none, or {"reason": "…"}.`},
 		{name: task.CancelSignal, take: requested(m.cancel), description: `End the migration and undo what it did. Input: none, or {"reason": "…"}.`},
+		{name: task.RollbackSignal, take: m.undoAsked, description: `From a pipeline: undo the migration. The update "rollback" says why when it cannot be.`},
+		{name: task.CleanupSignal, take: requested(m.cleanupAsked), description: `From a pipeline: stop keeping what a rollback would need.`},
+		{name: task.KeepSignal, take: m.keepAsked, description: "From a pipeline: it is over, and the time of keep_old begins; or it is being undone, and everything is kept until it is."},
+		{name: task.ExpireSignal, take: requested(m.expire), description: "From a pipeline: the step's limit has passed. It ends in TIMEOUT, with everything kept."},
 		{name: task.GrantSignal, take: m.granted, description: "From the Capacity workflow: how many shards may run at once."},
 		{name: task.AnnounceSignal, take: m.announce, description: "From a worker, for the Capacity workflow: tell it again what is held."},
 	}

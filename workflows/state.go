@@ -27,6 +27,8 @@ type state struct {
 	Approved *task.Request `json:"approved,omitempty"`
 	Released *task.Request `json:"released,omitempty"`
 	Cleaning bool          `json:"cleaning,omitempty"`
+	// Expired is the limit of a pipeline's step, once it is passed.
+	Expired *task.Failure `json:"expired,omitempty"`
 	// Limits that an operator changed; nil for the spec's.
 	Limits task.ThrottleSettings `json:"limits,omitzero"`
 	// Held tells how long what has held the work back, as shards told it last.
@@ -51,6 +53,10 @@ type state struct {
 	Verified  *task.VerifySummary `json:"verified,omitempty"`
 	Kept      []task.BackupItem   `json:"kept,omitempty"`
 	KeptUntil *time.Time          `json:"kept_until,omitempty"`
+	// KeepFor is how long something is kept. For a step it begins when its pipeline is
+	// over, which PipelineOver says: until then, KeptUntil is nil.
+	KeepFor      time.Duration `json:"keep_for,omitempty"`
+	PipelineOver bool          `json:"pipeline_over,omitempty"`
 	// TendKept is how often what is kept is tended, 0 for never, and Untended why
 	// it could not be the last time.
 	TendKept time.Duration `json:"tend_kept,omitempty"`
@@ -75,6 +81,8 @@ type state struct {
 type ending struct {
 	Verb    string       `json:"verb"` // cancel or rollback
 	Request task.Request `json:"request"`
+	// Leave says that what cannot be undone is left as it is, as a cancel does.
+	Leave bool `json:"leave,omitempty"`
 	// Cause is the failure that asked for it, where no operator did.
 	Cause *task.Failure `json:"cause,omitempty"`
 }
@@ -169,5 +177,10 @@ func (s *state) cutOver() bool { return s.State == task.Success }
 
 // keeping reports whether a rollback is still possible after the cut-over.
 func (s *state) keeping() bool {
-	return s.cutOver() && s.KeptUntil != nil && s.Released == nil && !s.Cleaning
+	return s.cutOver() && (s.KeptUntil != nil || s.KeepFor > 0) && s.Released == nil && !s.Cleaning
+}
+
+// forgetKept notes that nothing is kept any more.
+func (s *state) forgetKept() {
+	s.Kept, s.KeptUntil, s.KeepFor, s.Untended, s.Changelog = nil, nil, 0, nil, nil
 }

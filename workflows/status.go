@@ -150,6 +150,8 @@ func (m *migration) waitingFor() string {
 	case m.window != nil && len(m.window.running) == 0 && len(st.Queue) > 0:
 		first := slices.MinFunc(st.Queue, func(x, y waiting) int { return x.Due.Compare(y.Due) })
 		return fmt.Sprintf("round %d of the retry queue at %s", first.Round, moment(first.Due))
+	case st.keeping() && st.KeptUntil == nil:
+		return fmt.Sprintf("pipeline %s to be over: what a rollback needs is kept until %s; `godwit cleanup %s` removes it now", m.in.Pipeline, m.keptWords(), id)
 	case st.keeping():
 		return fmt.Sprintf("%s, when what a rollback needs is removed; `godwit cleanup %s` does it now", moment(*st.KeptUntil), id)
 	}

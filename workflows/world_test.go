@@ -55,6 +55,8 @@ type world struct {
 	most     int                // shards at once, at the most
 	running  int
 	doorman  doorman
+	reports  []task.StepReport // to the pipeline that it is a step of
+	gone     bool              // that pipeline
 
 	status task.Status
 	err    error
@@ -199,6 +201,9 @@ func (w *world) register() {
 	on(w, task.RecordActivity, func(in task.RecordInput) (struct{}, error) {
 		w.records = append(w.records, in)
 		return struct{}{}, nil
+	})
+	on(w, task.LookForPipelineActivity, func(task.PipelineRef) (task.PipelineFound, error) {
+		return task.PipelineFound{Open: !w.gone}, nil
 	})
 	w.open()
 	w.env.OnUpsertTypedSearchAttributes(mock.Anything).Run(func(mock.Arguments) { w.upserts++ }).Return(nil).Maybe()

@@ -79,8 +79,23 @@ type Run struct {
 	// Cancel says of a Rollback that the migration is cancelled: what cannot be
 	// undone stays as it is.
 	Cancel bool
+	// RunID is the workflow's run that a Rollback belongs to: another one than before
+	// has been begun by somebody who knows how the last one has ended.
+	RunID string
+	// Left is what such a Rollback has left, in words: see Leave.
+	Left []string
+	// Step says of a Cutover that the migration is a pipeline's step, which may have
+	// to be undone later on.
+	Step bool
 	// Throttle holds the work back; it is set once the migration is planned.
 	Throttle *throttle.Share
+}
+
+// Leave notes that a Rollback leaves something as it is, because nothing can undo it
+// and the migration is cancelled.
+func (run *Run) Leave(ctx context.Context, table, what string) error {
+	run.Left = append(run.Left, what)
+	return run.Ledger.Note(ctx, task.Event{What: "left as it is", Phase: task.Cleanup, Table: table, Detail: what})
 }
 
 // Stopped reports whether somebody has asked this call to end.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"slices"
 
 	"godwit/internal/engine"
 	"godwit/internal/fault"
@@ -9,7 +10,8 @@ import (
 )
 
 // claim takes the tables for this migration, in the transaction. One that
-// another migration has is a fault that names it.
+// another migration has is a fault that names it, unless that is an earlier step of
+// the same pipeline: then it is lent, and given back when this one is through.
 func (l *Ledger) claim(ctx context.Context, tx engine.Tx, tables []string) error {
 	if err := l.refuseHeld(ctx, tx, tables); err != nil {
 		return err
@@ -17,7 +19,14 @@ func (l *Ledger) claim(ctx context.Context, tx engine.Tx, tables []string) error
 	if err := l.releaseClaims(ctx, tx); err != nil {
 		return err
 	}
-	for _, table := range tables {
+	for _, table := range slices.Sorted(slices.Values(tables)) {
+		lent, err := l.borrow(ctx, tx, table)
+		if err != nil {
+			return err
+		}
+		if lent {
+			continue
+		}
 		if _, err := l.store.exec(ctx, tx, `insert into {claim} ("table", migration, claimed_at) values (?, ?, {now})`, table, l.ID); err != nil {
 			return err
 		}
@@ -32,7 +41,14 @@ func (l *Ledger) refuseHeld(ctx context.Context, q engine.Querier, tables []stri
 		if err != nil {
 			return err
 		}
-		if holder != "" && holder != l.ID {
+		if holder == "" || holder == l.ID {
+			continue
+		}
+		lends, err := l.lends(ctx, q, holder)
+		if err != nil {
+			return err
+		}
+		if !lends {
 			return l.held(ctx, q, table, holder)
 		}
 	}
@@ -71,25 +87,19 @@ func (l *Ledger) CheckClaims(ctx context.Context, tables []string) error {
 
 // Release gives up the migration's claims.
 func (l *Ledger) Release(ctx context.Context) error {
-	return l.releaseClaims(ctx, l.store.db)
+	return l.store.transaction(ctx, func(tx engine.Tx) error { return l.releaseClaims(ctx, tx) })
 }
 
-// releaseClaims removes the migration's claims one by one, by their key: MySQL
+// releaseClaims gives up what the migration has, table by table, by their key: MySQL
 // locks every row that it looks at, and would wait for those that another
 // migration is just writing.
-func (l *Ledger) releaseClaims(ctx context.Context, q engine.Querier) error {
-	var tables []string
-	err := l.store.each(ctx, q, `select "table" from {claim} where migration = ?`, []any{l.ID}, func(rows engine.Rows) error {
-		var table string
-		err := rows.Scan(&table)
-		tables = append(tables, table)
-		return err
-	})
+func (l *Ledger) releaseClaims(ctx context.Context, tx engine.Querier) error {
+	tables, err := l.concerned(ctx, tx)
 	if err != nil {
 		return err
 	}
 	for _, table := range tables {
-		if _, err := l.store.exec(ctx, q, `delete from {claim} where "table" = ? and migration = ?`, table, l.ID); err != nil {
+		if err := l.leave(ctx, tx, table); err != nil {
 			return err
 		}
 	}

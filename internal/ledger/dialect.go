@@ -46,7 +46,7 @@ func newDialect(d engine.Dialect) dialect {
 // have transactions, and keys with long names in them.
 const mysqlOptions = " engine = InnoDB row_format = dynamic default character set utf8mb4 collate utf8mb4_bin"
 
-var tableNames = []string{"schema_version", "migration", "item", "shard", "event", "claim", "backup", "hold", "baseline"}
+var tableNames = []string{"schema_version", "migration", "item", "shard", "event", "claim", "backup", "hold", "baseline", "lent", "step"}
 
 // sql rewrites a query as the package comment tells.
 func (d dialect) sql(query string) string {

@@ -63,6 +63,9 @@ var scenarios = map[string]func(*testing.T, *ledger.Store, *server){
 	"TimeHeldAddsUpAndIsNotCountedTwice":               heldTime,
 	"AReadingIsComparedWithTheFirstOne":                baseline,
 	"AnItemThatAnotherAttemptHasMovedOnIsNotMovedOver": itemMoved,
+	"APipelinesLaterStepBorrowsAClaimAndGivesItBack":   lentToALaterStep,
+	"AnIdWithADotMakesNoPipelineThatLends":             lentByNoName,
+	"ClaimsGivenUpAtOnceStayWithNobody":                lentAndGivenUpAtOnce,
 }
 
 // begin starts a migration with one table and n shards.

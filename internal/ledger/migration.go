@@ -76,7 +76,7 @@ func (l *Ledger) Start(ctx context.Context, m Migration, claims []string, items 
 		if err := l.guard(ctx, tx); err != nil {
 			return err
 		}
-		for _, table := range []string{"{item}", "{shard}", "{backup}", "{hold}", "{baseline}"} {
+		for _, table := range []string{"{item}", "{shard}", "{backup}", "{hold}", "{baseline}", "{step}"} {
 			if _, err := l.store.exec(ctx, tx, "delete from "+table+" where migration = ?", l.ID); err != nil {
 				return err
 			}
@@ -85,6 +85,11 @@ func (l *Ledger) Start(ctx context.Context, m Migration, claims []string, items 
 			error = null, version = ?, started_at = {now}, updated_at = {now}, ended_at = null where id = ?`,
 			string(m.Kind), m.Name, spec, fingerprint, string(task.Running), string(task.Preflight), m.Version, l.ID); err != nil {
 			return err
+		}
+		if l.Pipeline != "" {
+			if _, err := l.store.exec(ctx, tx, "insert into {step} (migration, pipeline) values (?, ?)", l.ID, l.Pipeline); err != nil {
+				return err
+			}
 		}
 		if err := l.claim(ctx, tx, claims); err != nil {
 			return err

@@ -112,6 +112,16 @@ var upgrades = [][]string{{
 		amount bigint not null,
 		taken_at {time} not null,
 		primary key (migration, reading))`,
+}, {
+	`create table {lent} (
+		"table" {name} not null,
+		migration {name} not null,
+		lender {name} not null,
+		lent_at {time} not null,
+		primary key ("table", migration))`,
+	`create table {step} (
+		migration {name} not null primary key,
+		pipeline {name} not null)`,
 }}
 
 // ensureSchema creates or upgrades the ledger's tables. Two workers that start

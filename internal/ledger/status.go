@@ -39,6 +39,11 @@ func (l *Ledger) Status(ctx context.Context) (*task.Status, error) {
 	if s.Progress.RowsTotal > 0 {
 		s.Progress.Percent = min(100, 100*float64(s.Progress.RowsDone)/float64(s.Progress.RowsTotal))
 	}
+	if m.Kind == task.Pipeline {
+		if err := l.addSteps(ctx, s); err != nil {
+			return nil, err
+		}
+	}
 	backups, err := l.Backups(ctx)
 	for _, b := range backups {
 		if b.State == BackupKept {
@@ -46,6 +51,23 @@ func (l *Ledger) Status(ctx context.Context) (*task.Status, error) {
 		}
 	}
 	return s, err
+}
+
+// addSteps adds the steps of a pipeline, which are its items.
+func (l *Ledger) addSteps(ctx context.Context, s *task.Status) error {
+	items, err := l.Items(ctx)
+	over := 0
+	for _, item := range items {
+		step := task.PhaseStatus{Name: item.Name, State: task.State(item.State), Kind: "step"}
+		if step.State == task.Success || step.State == task.Skipped {
+			over++
+		}
+		s.Steps = append(s.Steps, step)
+	}
+	if len(items) > 0 {
+		s.Progress.Percent = 100 * float64(over) / float64(len(items))
+	}
+	return err
 }
 
 // count adds a shard to the sums of a status.
@@ -71,4 +93,15 @@ func count(s *task.Status, shard *Shard) {
 	if shard.Error != nil {
 		s.Failures = append(s.Failures, *shard.Error)
 	}
+}
+
+// Latest finds the migration of an id, or else the one of a name that was begun last;
+// its id is empty when there is none.
+func (s *Store) Latest(ctx context.Context, name string) (id string, state task.State, err error) {
+	err = s.row(ctx, s.db, "select id, state from {migration} where id = ? or name = ? order by case when id = ? then 0 else 1 end, started_at desc limit 1",
+		[]any{name, name, name}, &id, &state)
+	if isNoRows(err) {
+		return "", "", nil
+	}
+	return id, state, err
 }

@@ -53,6 +53,9 @@ func (s *Store) Migration(id string) *Ledger { return &Ledger{store: s, ID: id} 
 type Ledger struct {
 	store *Store
 	ID    string
+	// Pipeline is the id of the pipeline that the migration is a step of, empty for
+	// none. Start notes that.
+	Pipeline string
 	// generation is the one that this attempt knows: see Take.
 	generation int64
 }

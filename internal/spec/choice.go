@@ -39,6 +39,16 @@ func (IndexTime) Choices() []string { return texts(AutoIndexes, AfterIndexes, In
 // Choices are the valid values.
 func (BuildStrategy) Choices() []string { return texts(AutoBuild, InPlace, ShadowBuild) }
 
+// Choices are the valid values.
+func (StepReaction) Choices() []string {
+	return texts(StepRetry, StepSkip, StepRollback, StepHold)
+}
+
+// Choices are the valid values.
+func (HTTPMethod) Choices() []string {
+	return []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
+}
+
 func texts[T ~string](values ...T) []string {
 	list := make([]string, len(values))
 	for i, v := range values {

@@ -20,6 +20,10 @@ func (d *DDLSpec) title() string {
 
 var alterTable = regexp.MustCompile(`(?i)^\s*ALTER\s+TABLE\b`)
 
+// clause is how an undo begins that is only a part of an ALTER TABLE: no server would
+// take it, and that would come out at the worst of times.
+var clause = regexp.MustCompile(`(?i)^\s*(add|modify|change|alter\s+column|drop\s+(column|constraint|primary|foreign|check|key)|rename\s+(column|to|index|key|constraint))\b`)
+
 func (d *DDLSpec) check(found *document.Mistakes) {
 	checkConnection(found, "database", d.Database)
 	checkTableName(found, "table", d.Table)
@@ -30,6 +34,9 @@ func (d *DDLSpec) check(found *document.Mistakes) {
 		found.Add("alter", "is what follows ALTER TABLE and the table's name: leave these out")
 	case d.Alter != "" && strings.TrimSpace(d.Alter) == "":
 		found.Add("alter", "is missing")
+	}
+	if clause.MatchString(d.Undo) {
+		found.Add("undo", "is a whole statement: begin it with ALTER TABLE %s", d.Table)
 	}
 	d.checkColumns(found)
 	if d.Chunks.Time <= 0 {

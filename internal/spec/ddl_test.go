@@ -39,6 +39,7 @@ func TestWhatAChangeOfATableLacksIsNamed(t *testing.T) {
 		{"alter: ADD x int\ncutover: {timeout: 0s}\n", `field "cutover.timeout": must be longer than 0`},
 		{"alter: ADD x int\ncutover: {between: 2-4}\n", `field "cutover.between": "2-4" is not a time of the day`},
 		{"alter: ADD x int\ncutover: {between: 02:00-02:00}\n", `field "cutover.between": "02:00-02:00" ends when it begins`},
+		{"alter: ADD x int\nundo: DROP COLUMN x\n", `field "undo": is a whole statement: begin it with ALTER TABLE orders`},
 		{"alter: ADD x int\nkill_blockers: {most: 0}\n", `field "kill_blockers.most": 0 is out of range`},
 	} {
 		_, err := Parse("s.yaml", []byte(ddlHead+c.more))

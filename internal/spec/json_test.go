@@ -85,7 +85,7 @@ func TestJSONIsReadAsStrictlyAsYAML(t *testing.T) {
 		`{"kind":"copy","source":"a","target":"b","name":null}`:    `field "name": has no value: give it one or leave it out`,
 		`{"kind":"copy","source":null,"target":"b"}`:               `field "source": has no value: give it one or leave it out`,
 		`["copy"]`:                       `expected fields like "name: value", got a list`,
-		`{"kind":"pipeline","name":"a"}`: `field "kind": "pipeline" is not supported by this version yet; there are copy, ddl, backfill, reindex`,
+		`{"kind":"pipeline","name":"a"}`: `field "steps": is missing`,
 	} {
 		var s Spec
 		require.EqualError(t, json.Unmarshal([]byte(written), &s), want, written)

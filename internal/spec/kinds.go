@@ -14,6 +14,8 @@ var kinds = []slot{
 	slotOf(task.DDL, func(s *Spec) **DDLSpec { return &s.DDL }),
 	slotOf(task.Backfill, func(s *Spec) **BackfillSpec { return &s.Backfill }),
 	slotOf(task.Reindex, func(s *Spec) **ReindexSpec { return &s.Reindex }),
+	slotOf(task.SQL, func(s *Spec) **SQLSpec { return &s.SQL }),
+	slotOf(task.Pipeline, func(s *Spec) **PipelineSpec { return &s.Pipeline }),
 }
 
 // part is what a kind adds to Common.
@@ -62,8 +64,6 @@ func slotFor(kind task.Kind) (slot, error) {
 		return kinds[i], nil
 	case kind == "":
 		return slot{}, fmt.Errorf("is missing; %s", document.Suggest("", names))
-	case slices.Contains(laterKinds, string(kind)):
-		return slot{}, fmt.Errorf("%q is %s; %s", kind, document.NotYet, document.Suggest("", names))
 	default:
 		return slot{}, fmt.Errorf("%q is not a kind of migration; %s", kind, document.Suggest(string(kind), names))
 	}

@@ -1,8 +1,6 @@
 package spec
 
 import (
-	"slices"
-
 	"godwit/internal/document"
 	"godwit/internal/task"
 )
@@ -49,14 +47,11 @@ func assemble(root *document.Node) (*Spec, document.Mistakes) {
 // misread are the mistakes of a document whose kind is none. Its other fields
 // may belong to any kind; those that belong to none are mistakes anyway.
 func misread(root *document.Node, kind task.Kind) document.Mistakes {
-	var mistakes document.Mistakes
-	if !slices.Contains(laterKinds, string(kind)) {
-		var anything Spec
-		for _, k := range kinds {
-			k.make(&anything)
-		}
-		mistakes = anything.decode(root)
+	var anything Spec
+	for _, k := range kinds {
+		k.make(&anything)
 	}
+	mistakes := anything.decode(root)
 	if _, err := slotFor(kind); !mistakes.Under("kind") {
 		mistakes.Add("kind", "%v", err)
 	}

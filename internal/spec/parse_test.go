@@ -150,14 +150,13 @@ func TestEveryMistakeIsNamedWithItsPlaceAndRemedy(t *testing.T) {
 		{"no time for the cut-over", good + "cutover: {timeout: 0s}\n",
 			`s.yaml:4:20: field "cutover.timeout": must be longer than 0: the source is locked for as long`},
 
-		{"no kind", "source: a\ntarget: b\n", `s.yaml:1:1: field "kind": is missing; there are copy, ddl, backfill, reindex`},
-		{"an empty mapping", "{}\n", `s.yaml:1:1: field "kind": is missing; there are copy, ddl, backfill, reindex`},
+		{"no kind", "source: a\ntarget: b\n", `s.yaml:1:1: field "kind": is missing; there are copy, ddl, backfill, reindex, sql, pipeline`},
+		{"an empty mapping", "{}\n", `s.yaml:1:1: field "kind": is missing; there are copy, ddl, backfill, reindex, sql, pipeline`},
 		{"a misspelt kind", "kind: cpoy\nsource: a\ntarget: b\nmood: x\n",
 			"s.yaml:1:7: field \"kind\": \"cpoy\" is not a kind of migration; did you mean \"copy\"?\n" +
 				`s.yaml:4:1: field "mood": unknown field; did you mean "mode"?`},
 		{"a kind of another type", "kind: [copy]\n", `s.yaml:1:7: field "kind": expected text, got a list`},
-		{"a later kind", "kind: pipeline\nname: shop\n",
-			`s.yaml:1:7: field "kind": "pipeline" is not supported by this version yet; there are copy, ddl, backfill, reindex`},
+		{"a pipeline without steps", "kind: pipeline\nname: shop\n", `s.yaml:1:1: field "steps": is missing`},
 		{"no source", "kind: copy\ntarget: b\n", `s.yaml:1:1: field "source": is missing`},
 		{"neither source nor target", "# a copy\nkind: copy\n",
 			"s.yaml:2:1: field \"source\": is missing\n" + `s.yaml:2:1: field "target": is missing`},

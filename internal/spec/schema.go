@@ -20,7 +20,7 @@ import (
 
 // typeFiles are the files whose comments are the descriptions in the schema.
 //
-//go:embed spec.go copy.go throttle.go backfill.go ddl.go reindex.go
+//go:embed spec.go copy.go throttle.go backfill.go ddl.go reindex.go sql.go pipeline.go
 var typeFiles embed.FS
 
 // JSONSchema is the JSON Schema (draft 2020-12) of a spec file.

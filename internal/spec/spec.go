@@ -29,11 +29,14 @@ type Spec struct {
 	Backfill *BackfillSpec
 	DDL      *DDLSpec
 	Reindex  *ReindexSpec
+	SQL      *SQLSpec
+	Pipeline *PipelineSpec
 }
 
 // Common is what every kind of migration accepts.
 type Common struct {
-	// Kind is the kind of migration: copy, ddl, backfill or reindex.
+	// Kind is the kind of migration: copy, ddl, backfill, reindex, sql or
+	// pipeline.
 	Kind task.Kind `json:"kind" jsonschema:"required"`
 	// Name is shown in lists; by default it is made from what is migrated,
 	// like "legacy → warehouse".

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"godwit/internal/document"
+	"godwit/internal/task"
 )
 
 // Validate finds what is wrong or inconsistent in a spec that has its
@@ -22,6 +23,9 @@ func (s *Spec) check(root *document.Node) document.Mistakes {
 		return found
 	}
 	found = append(document.Check(&s.Common, root), s.Common.check()...)
+	if s.Kind == task.Pipeline {
+		s.Common.checkPipeline(&found)
+	}
 	for _, k := range kinds {
 		p := k.part(s)
 		switch {

@@ -48,8 +48,8 @@ func TestASpecNeedsExactlyThePartOfItsKind(t *testing.T) {
 	s := &Spec{Common: Common{Kind: task.Copy}}
 	s.Defaults()
 	require.EqualError(t, s.Validate(), "a spec of kind copy without its part")
-	_, err := New("pipeline")
-	require.EqualError(t, err, `kind: "pipeline" is not supported by this version yet; there are copy, ddl, backfill, reindex`)
+	_, err := New("pipelines")
+	require.EqualError(t, err, `kind: "pipelines" is not a kind of migration; did you mean "pipeline"?`)
 }
 
 func TestThereIsASpecForEveryKindThatThisVersionRuns(t *testing.T) {

@@ -12,6 +12,8 @@ const DefaultTaskQueue = "godwit"
 // Workflow types.
 const (
 	MigrationWorkflow = "Migration"
+	// PipelineWorkflow runs the steps of a pipeline.
+	PipelineWorkflow = "Pipeline"
 	// InquiryWorkflow asks the worker something that only it can know, since
 	// connections belong to it: a plan, or the ledger's events.
 	InquiryWorkflow = "Inquiry"
@@ -44,6 +46,8 @@ type Ref struct {
 	ID     string `json:"id"`
 	Kind   Kind   `json:"kind"`
 	Ledger string `json:"ledger"` // name of the connection whose database holds the ledger
+	// Pipeline is the id of the pipeline that the migration is a step of.
+	Pipeline string `json:"pipeline,omitempty"`
 }
 
 // PreflightInput starts a migration, or continues one that the ledger knows.
@@ -71,11 +75,22 @@ type PhaseInput struct {
 	Ref
 	State State `json:"state"`
 	Phase Phase `json:"phase"`
+	// Run is the workflow's run: an operator has begun each after the first.
+	Run string `json:"run,omitempty"`
 	// Reason says why, where a human or a failure asked for it (rollback, cleanup).
 	Reason string `json:"reason,omitempty"`
 	// Cancel says of a rollback that an operator has cancelled the migration:
 	// what cannot be undone then stays as it is.
 	Cancel bool `json:"cancel,omitempty"`
+	// Step says that the migration is a pipeline's step: what it has made is to be
+	// undone as long as the pipeline can be.
+	Step bool `json:"step,omitempty"`
+}
+
+// RollbackResult tells what was left as it is of a migration that is cancelled,
+// because nothing could undo it.
+type RollbackResult struct {
+	Left []string `json:"left,omitempty"`
 }
 
 // BackupResult tells what was backed up.
@@ -222,6 +237,24 @@ type Plan struct {
 	Estimate   time.Duration `json:"estimate"` // of the whole run
 	// Advice says whether to wait for it or to leave it.
 	Advice string `json:"advice"`
+	// Steps are the plans of a pipeline's steps.
+	Steps []StepPlan `json:"steps,omitempty"`
+}
+
+// StepPlan is what a step of a pipeline would do.
+type StepPlan struct {
+	Name  string `json:"name"`
+	Kind  string `json:"kind"`
+	Group string `json:"group,omitempty"`
+	Does  string `json:"does"`
+	// Plan is its migration's, nil where it is none, or where it can only be planned
+	// once earlier steps are done, which Problem says then.
+	Plan    *Plan  `json:"plan,omitempty"`
+	Problem string `json:"problem,omitempty"`
+	// Undo says whether and for how long it can be undone; Final that it cannot: when
+	// it is done, the pipeline is past its point of no return.
+	Undo  string `json:"undo"`
+	Final bool   `json:"final,omitempty"`
 }
 
 // TablePlan is one table of a plan.

@@ -80,6 +80,14 @@ type PhaseStatus struct {
 	EndedAt   *time.Time `json:"ended_at"`
 	Attempts  int        `json:"attempts"`
 	Detail    string     `json:"detail"`
+	// Of a pipeline's step: what it does, its migration, the group that it is in, and
+	// why its last try failed.
+	Kind  string   `json:"kind,omitempty"`
+	ID    string   `json:"id,omitempty"`
+	Group string   `json:"group,omitempty"`
+	Error *Failure `json:"error,omitempty"`
+	// Undo says whether and until when the step can be undone.
+	Undo string `json:"undo,omitempty"`
 }
 
 // Heartbeat is what a running activity tells about itself, shown as it is in

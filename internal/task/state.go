@@ -16,6 +16,9 @@ const (
 	RolledBack State = "ROLLED_BACK" // undone, by an operator or by on_failure: rollback
 )
 
+// Skipped is how a pipeline's step stands that was passed over; no migration is.
+const Skipped State = "SKIPPED"
+
 // States lists every state, in the order of a migration's life.
 var States = []State{Pending, Running, Retrying, Paused, Success, Failed, TimedOut, Cancelled, RolledBack}
 
@@ -75,7 +78,11 @@ const (
 	DDL      Kind = "ddl"
 	Backfill Kind = "backfill"
 	Reindex  Kind = "reindex"
+	// SQL is a statement or a query, run once.
+	SQL Kind = "sql"
+	// Pipeline is several migrations and other steps, in order.
+	Pipeline Kind = "pipeline"
 )
 
 // Kinds lists the kinds of migration that this version runs.
-var Kinds = []Kind{Copy, DDL, Backfill, Reindex}
+var Kinds = []Kind{Copy, DDL, Backfill, Reindex, SQL, Pipeline}

@@ -23,6 +23,9 @@ func (d *Desk) Retry(ctx context.Context, id string, request task.Request) (Star
 
 // Rollback undoes a migration, whether it runs or has ended in FAILED or TIMEOUT.
 func (d *Desk) Rollback(ctx context.Context, id string, request task.Request) (Started, error) {
+	if err := d.inOrder(ctx, id); err != nil {
+		return Started{}, err
+	}
 	return d.again(ctx, id, task.RollbackUpdate, request, func(in *workflows.MigrationInput) { in.Rollback = true })
 }
 
@@ -46,6 +49,10 @@ func (d *Desk) again(ctx context.Context, id, verb string, request task.Request,
 	if !answer.Status.State.Resumable() {
 		return Started{}, &RefusedError{ID: id, Verb: verb, Reason: fmt.Sprintf("it has ended (%s), and only what is FAILED or TIMEOUT can go on", answer.Status.State)}
 	}
+	if described.WorkflowType.Name == task.PipelineWorkflow {
+		return Started{}, &RefusedError{ID: id, Verb: verb, Reason: "it was ended in Temporal from outside, and a pipeline that was cannot be continued by this version yet; " +
+			"its steps' migrations are there: `godwit list` shows them, and each can be steered by its own id"}
+	}
 	if err := d.RequireWorker(ctx, answer.Queue); err != nil {
 		return Started{}, err
 	}
@@ -53,9 +60,9 @@ func (d *Desk) again(ctx context.Context, id, verb string, request task.Request,
 	if err := d.input(ctx, described, &in); err != nil {
 		return Started{}, err
 	}
-	next := workflows.MigrationInput{Spec: in.Spec, Ledger: in.Ledger, Target: in.Target}
+	next := workflows.MigrationInput{Spec: in.Spec, Ledger: in.Ledger, Target: in.Target, Pipeline: in.Pipeline, PipelineChain: in.PipelineChain, ByHand: in.Pipeline != ""}
 	set(&next)
-	return d.execute(ctx, id, answer.Queue, next, fmt.Sprintf("%s, asked for by %s. %s", verb, request.By, request.Reason))
+	return d.migrate(ctx, id, answer.Queue, next, fmt.Sprintf("%s, asked for by %s. %s", verb, request.By, request.Reason))
 }
 
 // closing describes a run that has ended while it was asked: Temporal may take a

@@ -33,6 +33,14 @@ func (d *Desk) AwaitEnd(ctx context.Context, id string, outage Outage) (task.Sta
 	return d.await(ctx, id, outage, func(a Answer) bool { return !a.Open })
 }
 
+// AwaitUndone waits until a migration's workflow has ended, or, of a pipeline, until the
+// undoing of a step has failed: then it waits for an operator.
+func (d *Desk) AwaitUndone(ctx context.Context, id string, outage Outage) (task.State, error) {
+	return d.await(ctx, id, outage, func(a Answer) bool {
+		return !a.Open || a.Status.Kind == task.Pipeline && a.Status.State.Resumable()
+	})
+}
+
 func (d *Desk) await(ctx context.Context, id string, outage Outage, reached func(Answer) bool) (task.State, error) {
 	interval, away := firstInterval, false
 	for {

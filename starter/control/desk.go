@@ -61,7 +61,7 @@ func (d *Desk) describe(ctx context.Context, id string) (*client.WorkflowExecuti
 	if err != nil {
 		return nil, d.cluster.Explain(err)
 	}
-	if found.WorkflowType.Name != task.MigrationWorkflow {
+	if name := found.WorkflowType.Name; name != task.MigrationWorkflow && name != task.PipelineWorkflow {
 		return nil, &NotFoundError{ID: id, Namespace: d.cluster.Namespace}
 	}
 	return found, nil

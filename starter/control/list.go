@@ -71,7 +71,7 @@ func (d *Desk) List(ctx context.Context, f Filter) (migrations []task.Status, mo
 }
 
 func (f Filter) query() string {
-	conditions := []string{"WorkflowType = " + quote(task.MigrationWorkflow)}
+	conditions := []string{"WorkflowType IN (" + quote(task.MigrationWorkflow) + ", " + quote(task.PipelineWorkflow) + ")"}
 	if f.Kind != "" {
 		conditions = append(conditions, task.KindAttribute+" = "+quote(string(f.Kind)))
 	}

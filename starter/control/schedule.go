@@ -82,14 +82,14 @@ func CheckScheduleID(id string) error {
 }
 
 func (d *Desk) scheduleOptions(b Booking) (client.ScheduleOptions, error) {
-	in, err := inputOf(b.Spec)
+	begins, err := beginningOf(b.Spec)
 	if err != nil {
 		return client.ScheduleOptions{}, err
 	}
-	run, err := optionsOf(b.ID, d.queue, in, fmt.Sprintf("started by the schedule %s, made by %s", b.ID, Operator()))
-	if err != nil {
+	if err := checkStepIDs(b.Spec, b.ID+timeSuffix); err != nil {
 		return client.ScheduleOptions{}, err
 	}
+	run := begins.options(b.ID, d.queue, fmt.Sprintf("started by the schedule %s, made by %s", b.ID, Operator()))
 	options := client.ScheduleOptions{
 		ID:             b.ID,
 		Spec:           scheduleSpec(b.Timing),
@@ -97,10 +97,10 @@ func (d *Desk) scheduleOptions(b Booking) (client.ScheduleOptions, error) {
 		CatchupWindow:  b.CatchUp,
 		PauseOnFailure: !b.KeepGoing,
 		Memo: map[string]any{bookingMemo: booked{
-			Timing: b.Timing, Name: b.Spec.Name, Kind: b.Spec.Kind, Target: in.Target, By: Operator(),
+			Timing: b.Timing, Name: b.Spec.Name, Kind: b.Spec.Kind, Target: begins.target, By: Operator(),
 		}},
 		Action: &client.ScheduleWorkflowAction{
-			ID: run.ID, TaskQueue: run.TaskQueue, Workflow: task.MigrationWorkflow, Args: []any{in},
+			ID: run.ID, TaskQueue: run.TaskQueue, Workflow: begins.workflow, Args: []any{begins.input},
 			StaticSummary: run.StaticSummary, StaticDetails: run.StaticDetails, Memo: run.Memo,
 			TypedSearchAttributes: run.TypedSearchAttributes, Priority: run.Priority,
 		},

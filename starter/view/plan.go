@@ -15,6 +15,11 @@ func Plan(w io.Writer, plan task.Plan, style Style) error {
 	p.line(string(plan.Kind), style.paint(bold, plan.Name))
 	p.line("source", plan.Source)
 	p.line("target", plan.Target)
+	if len(plan.Steps) > 0 {
+		p.planSteps(plan)
+		_, err := io.WriteString(w, p.String())
+		return err
+	}
 	p.line("size", fmt.Sprintf("%s, %s, in %s of %s", plural(plan.RowsTotal, "row"), size(plan.BytesTotal),
 		plural(int64(plan.Shards), "shard"), plural(int64(len(plan.Tables)), "table")))
 	if plan.Estimate > 0 {

@@ -16,6 +16,9 @@ func Remedy(st task.Status) string {
 		return ""
 	}
 	lines := []string{first(st)}
+	if st.Kind == task.Pipeline && slices.Contains(st.Can, task.SkipUpdate) {
+		lines = append(lines, fmt.Sprintf("  godwit %s %s STEP   undoes what the step has begun, and goes on with the next", text.Pad(task.SkipUpdate, 8, ' '), st.ID))
+	}
 	for _, way := range []struct{ verb, effect string }{
 		{task.RetryUpdate, "goes on and does only what is missing"},
 		{task.RollbackUpdate, "undoes it"},

@@ -14,6 +14,10 @@ func (p *page) phases(steps []task.PhaseStatus) {
 	if len(steps) == 0 {
 		return
 	}
+	if steps[0].Kind != "" {
+		p.steps(steps)
+		return
+	}
 	p.heading("phases")
 	g := newGrid().right(3)
 	for _, step := range steps {

@@ -30,12 +30,15 @@ type Server struct {
 	t       testing.TB
 	port    int
 	file    string
-	command *exec.Cmd
+	// settings of the server's own, as key=json.
+	settings []string
+	command  *exec.Cmd
 }
 
 // Start starts a server with its state in a file of its own, and waits until
-// it answers. It is stopped when the test ends.
-func Start(t testing.TB) *Server {
+// it answers. It is stopped when the test ends. Settings are of its dynamic
+// configuration, as key=json.
+func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -46,6 +49,8 @@ func Start(t testing.TB) *Server {
 		t:       t,
 		port:    port,
 		file:    filepath.Join(t.TempDir(), "temporal.db"),
+
+		settings: settings,
 	}
 	t.Cleanup(s.Stop)
 	s.Start()
@@ -55,8 +60,12 @@ func Start(t testing.TB) *Server {
 // Start starts a stopped server again, on the same port with the same state.
 func (s *Server) Start() {
 	s.t.Helper()
-	s.command = exec.Command(binary(s.t), "server", "start-dev", "--ip", "127.0.0.1", "--port", strconv.Itoa(s.port),
-		"--headless", "--db-filename", s.file, "--log-level", "never")
+	arguments := []string{"server", "start-dev", "--ip", "127.0.0.1", "--port", strconv.Itoa(s.port),
+		"--headless", "--db-filename", s.file, "--log-level", "never"}
+	for _, setting := range s.settings {
+		arguments = append(arguments, "--dynamic-config-value", setting)
+	}
+	s.command = exec.Command(binary(s.t), arguments...)
 	s.command.Stderr = os.Stderr
 	s.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	require.NoError(s.t, s.command.Start())

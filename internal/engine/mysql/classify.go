@@ -275,6 +275,7 @@ var serverErrors = map[uint16]task.Class{
 	1442: task.Config, // a trigger changes the table that the statement is about
 	1449: task.Config, // no such definer
 	1524: task.Config, // plugin is not loaded
+	1553: task.Config, // an index that a foreign key needs
 	1698: task.Config, // access denied, without a password
 	1709: task.Config, // index column too long
 	1712: task.Config, // corrupt index
@@ -284,6 +285,8 @@ var serverErrors = map[uint16]task.Class{
 	1792: task.Config, // read-only transaction
 	1812: task.Config, // tablespace is missing
 	1820: task.Config, // password must be changed
+	1828: task.Config, // a column that a foreign key needs
+	1829: task.Config, // a column that another table's foreign key needs
 	1836: task.Config, // read-only mode
 	1845: task.Config, // ALTER is not supported this way
 	1846: task.Config, // ALTER is not supported this way

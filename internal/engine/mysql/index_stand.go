@@ -121,8 +121,23 @@ func (s *Server) UndoIndex(ctx context.Context, w *engine.IndexWork) (string, er
 		return "ALTER TABLE " + QuoteName(w.Table) + " DROP INDEX " + Quote(w.Index) + besideWriters, nil
 	case w.Action == engine.DropIndex && !there:
 		return w.Definition, nil
+	case w.Action == engine.CreateIndex:
+		return "", s.tableStays(ctx, w.Table)
 	}
 	return "", nil
+}
+
+// tableStays refuses to call an index taken back that has gone with its table.
+func (s *Server) tableStays(ctx context.Context, table engine.Name) error {
+	there := false
+	err := collect(ctx, s.db, func(*sql.Rows) error {
+		there = true
+		return nil
+	}, "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?", table.Schema, table.Table)
+	if err != nil || there {
+		return err
+	}
+	return fault.About(table.String(), task.Human, "table %s is not there: somebody has dropped or renamed it; bring it back, then roll back again", table)
 }
 
 // CheckIndex makes sure that an index is there and as it has to be; deep lets the

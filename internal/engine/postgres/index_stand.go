@@ -130,6 +130,17 @@ func (s *Server) UndoIndex(ctx context.Context, w *engine.IndexWork) (string, er
 		return "DROP INDEX CONCURRENTLY " + QuoteName(w.Name()), nil
 	case w.Action == engine.DropIndex && !there:
 		return w.Definition, nil
+	case !there:
+		return "", s.tableStays(ctx, w.Table)
 	}
 	return "", nil
+}
+
+// tableStays refuses to call an index taken back that has gone with its table.
+func (s *Server) tableStays(ctx context.Context, table engine.Name) error {
+	var gone bool
+	if err := s.on.QueryRow(ctx, "SELECT to_regclass($1) IS NULL", QuoteName(table)).Scan(&gone); err != nil || !gone {
+		return err
+	}
+	return fault.About(table.String(), task.Human, "table %s is not there: somebody has dropped or renamed it; bring it back, then roll back again", table)
 }

@@ -89,7 +89,7 @@ func (p *plan) check(ctx context.Context, run *kind.Run, db *site) error {
 	if err != nil || s.Check == nil {
 		return err
 	}
-	if _, err = answer(ctx, db, s.Check.Query); err == nil {
+	if _, err = kind.Answer(ctx, db, s.Check.Query); err == nil {
 		return nil
 	}
 	if class := kind.Classify(err).Class; class == task.Config || class == task.Data {

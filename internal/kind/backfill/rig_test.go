@@ -112,7 +112,7 @@ func (r *rig) table(name string) string { return r.schema + "." + name }
 // ask reads one value.
 func (r *rig) ask(query string) string {
 	r.t.Helper()
-	value, err := answer(context.Background(), r.db, query)
+	value, err := kind.Answer(context.Background(), r.db, query)
 	require.NoError(r.t, err, query)
 	return value
 }

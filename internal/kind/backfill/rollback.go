@@ -94,8 +94,7 @@ func (b *Backfill) refuse(ctx context.Context, run *kind.Run, db *site, it *item
 		return fault.About(it.name(), task.Human, "the backfill cannot be rolled back: no old values were kept of the %d rows that it has changed; "+
 			"`godwit retry %s` finishes it", rows, run.Ref.ID)
 	}
-	return run.Ledger.Note(ctx, task.Event{What: "left as it is", Phase: task.Cleanup, Table: it.name(),
-		Detail: fmt.Sprintf("%d rows had been changed and stay so: no old values were kept", rows)})
+	return run.Leave(ctx, it.name(), fmt.Sprintf("%d rows had been changed and stay so: no old values were kept", rows))
 }
 
 // isClosed reports whether the closing statement has been run and not been

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
-	"godwit/internal/engine"
 	"godwit/internal/fault"
 	"godwit/internal/hook"
 	"godwit/internal/kind"
@@ -202,7 +200,7 @@ func asExpected(ctx context.Context, run *kind.Run, db *site, it *item, summary 
 	}
 	stop := run.KeepTouching()
 	defer stop()
-	got, err := answer(ctx, db, check.Query)
+	got, err := kind.Answer(ctx, db, check.Query)
 	if err != nil {
 		return err
 	}
@@ -212,49 +210,4 @@ func asExpected(ctx context.Context, run *kind.Run, db *site, it *item, summary 
 	}
 	summary.Different++
 	return fault.About(it.name(), task.Mismatch, "check: %q says %s instead of %s", check.Query, got, check.Expect)
-}
-
-// answer is the one value of a query, as text.
-func answer(ctx context.Context, q engine.Querier, query string) (string, error) {
-	if q.Dialect() == engine.PostgresDialect { // whose driver has ways of its own to write a value
-		query = "SELECT answer::text FROM (" + strings.TrimRight(query, "; \t\r\n") + "\n) AS checked (answer)"
-	}
-	rows, err := q.Query(ctx, query)
-	if err != nil {
-		return "", err
-	}
-	defer rows.Close() //nolint:errcheck // Err tells
-	var values []*string
-	for rows.Next() {
-		var value any
-		if err := rows.Scan(&value); err != nil {
-			return "", fault.New(task.Config, "the query must have one column: %w", err)
-		}
-		values = append(values, text(value))
-	}
-	switch err := rows.Err(); {
-	case err != nil:
-		return "", err
-	case len(values) != 1:
-		return "", fault.New(task.Config, "the query must have one row, and has %d", len(values))
-	case values[0] == nil:
-		return "NULL", nil
-	}
-	return *values[0], nil
-}
-
-// text writes a value as the database does.
-func text(value any) *string {
-	var s string
-	switch v := value.(type) {
-	case nil:
-		return nil
-	case []byte:
-		s = string(v)
-	case fmt.Stringer:
-		s = v.String()
-	default:
-		s = fmt.Sprint(v)
-	}
-	return &s
 }

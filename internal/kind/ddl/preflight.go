@@ -39,7 +39,7 @@ func (d *DDL) Preflight(ctx context.Context, run *kind.Run) (task.PreflightResul
 	}
 	p, err := makePlan(ctx, run, db)
 	if err != nil {
-		return task.PreflightResult{}, err
+		return task.PreflightResult{}, keptByStep(ctx, run, err)
 	}
 	definition, err := json.Marshal(p.item)
 	if err != nil {
@@ -55,6 +55,21 @@ func (d *DDL) Preflight(ctx context.Context, run *kind.Run) (task.PreflightResul
 		[]string{p.item.name()}, items)
 	hook.At("plan committed")
 	return result(p.item), err
+}
+
+// keptByStep says of a second online copy in a pipeline what really stands in its way:
+// the tables and triggers that an earlier step keeps, which are not to be dropped by hand.
+func keptByStep(ctx context.Context, run *kind.Run, refusal error) error {
+	failure := kind.Classify(refusal)
+	if failure.Class != task.Config || failure.Table == "" {
+		return refusal
+	}
+	id, err := run.Ledger.Changed(ctx, failure.Table)
+	if err != nil || id == "" {
+		return refusal
+	}
+	return fault.About(failure.Table, task.Config, "%w. Step %s has changed the table and keeps its way back: where that is what is in the way, drop nothing by hand. "+
+		"`godwit cleanup %s` gives it up, then retry; or let one step do both changes", refusal, id, id)
 }
 
 func result(it *item) task.PreflightResult {

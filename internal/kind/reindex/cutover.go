@@ -2,6 +2,7 @@ package reindex
 
 import (
 	"context"
+	"fmt"
 
 	"godwit/internal/engine"
 	"godwit/internal/hook"
@@ -21,7 +22,7 @@ func (r *Reindex) Cutover(ctx context.Context, run *kind.Run) (task.CutoverResul
 	}
 	going := dropped(items)
 	if len(going) == 0 {
-		return task.CutoverResult{}, nil
+		return keptForPipeline(run, items), nil
 	}
 	if err := plans(ctx, run, task.Cutover, going); err != nil {
 		return task.CutoverResult{}, err
@@ -41,6 +42,23 @@ func (r *Reindex) Cutover(ctx context.Context, run *kind.Run) (task.CutoverResul
 		out.KeepFor = keep.Std()
 	}
 	return out, nil
+}
+
+// keptForPipeline keeps the way back of indexes that were made, where a pipeline may
+// want them gone again. Of one that was built anew there is none, and none is needed.
+func keptForPipeline(run *kind.Run, items []*item) task.CutoverResult {
+	var out task.CutoverResult
+	for _, it := range items {
+		if it.Action == engine.CreateIndex {
+			out.Kept = append(out.Kept, task.BackupItem{What: "index " + it.name() + ", which was made", Where: it.Table.String(), Restore: fmt.Sprintf("`godwit rollback %s` drops it", run.Ref.ID)})
+		}
+	}
+	keep := run.Spec.Reindex.KeepOld
+	if !run.Step || len(out.Kept) == 0 || keep == nil || *keep == 0 {
+		return task.CutoverResult{}
+	}
+	out.KeepFor = keep.Std()
+	return out
 }
 
 // Cleanup gives up the way back and releases the claims.

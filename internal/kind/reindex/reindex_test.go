@@ -71,6 +71,25 @@ func TestOneIndexIsMadeAnotherOneDroppedAndBothAreTakenBack(t *testing.T) {
 	})
 }
 
+func TestAnIndexThatHasGoneWithItsTableIsNotCalledTakenBack(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig) {
+		r.orders(10)
+		j := r.job("gone", "create: CREATE INDEX orders_fresh ON orders (customer)\n")
+		require.NoError(t, j.transform())
+		r.exec("ALTER TABLE orders RENAME TO elsewhere")
+		if r.postgres() {
+			r.exec("ALTER INDEX orders_fresh RENAME TO elsewhere_fresh")
+		}
+		require.ErrorContains(t, j.rollback(), "is not there")
+		if r.postgres() {
+			r.exec("ALTER INDEX elsewhere_fresh RENAME TO orders_fresh")
+		}
+		r.exec("ALTER TABLE elsewhere RENAME TO orders")
+		require.NoError(t, j.rollback())
+		require.NotContains(t, strings.Join(r.indexes(), "\n"), "orders_fresh")
+	})
+}
+
 func TestAfterItsCleanupADropIsFinal(t *testing.T) {
 	everywhere(t, func(t *testing.T, r *rig) {
 		r.orders(10)
