@@ -16,19 +16,41 @@ func Remedy(st task.Status) string {
 		return ""
 	}
 	lines := []string{first(st)}
-	if st.Kind == task.Pipeline && slices.Contains(st.Can, task.SkipUpdate) {
-		lines = append(lines, fmt.Sprintf("  godwit %s %s STEP   undoes what the step has begun, and goes on with the next", text.Pad(task.SkipUpdate, 8, ' '), st.ID))
-	}
-	for _, way := range []struct{ verb, effect string }{
-		{task.RetryUpdate, "goes on and does only what is missing"},
-		{task.RollbackUpdate, "undoes it"},
-	} {
-		// Without a worker nobody knows what can be done, and both are worth a try.
-		if st.Can == nil || slices.Contains(st.Can, way.verb) {
-			lines = append(lines, fmt.Sprintf("  godwit %s %s   %s", text.Pad(way.verb, 8, ' '), st.ID, way.effect))
+	for _, way := range ways(st) {
+		// Without a worker nobody knows what can be done, and what any migration may
+		// know how to do is worth a try.
+		if st.Can == nil && way.verb != task.SkipUpdate || slices.Contains(st.Can, way.verb) {
+			lines = append(lines, fmt.Sprintf("  godwit %s %s   %s", text.Pad(way.verb, 8, ' '), way.of, way.effect))
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// way is something that can be done.
+type way struct{ verb, of, effect string }
+
+func ways(st task.Status) []way {
+	if st.Kind != task.Pipeline {
+		return []way{{task.RetryUpdate, st.ID, "goes on and does only what is missing"}, {task.RollbackUpdate, st.ID, "undoes it"}}
+	}
+	step := st.ID + " " + stuck(st)
+	if st.Can != nil && !slices.Contains(st.Can, task.RollbackUpdate) { // it is being undone
+		return []way{{task.RetryUpdate, step, "tries again to undo the step, and goes on with those before it"},
+			{task.SkipUpdate, step, "leaves the step as it is, and goes on with those before it"}}
+	}
+	return []way{{task.RetryUpdate, st.ID, "goes on and does only what is missing"},
+		{task.SkipUpdate, step, "undoes what the step has begun, and goes on with the next"},
+		{task.RollbackUpdate, st.ID, "undoes all steps, the last first"}}
+}
+
+// stuck is the step of a pipeline that an operator has to see to.
+func stuck(st task.Status) string {
+	for _, step := range st.Steps {
+		if step.State == task.Failed || step.State == task.TimedOut {
+			return step.Name
+		}
+	}
+	return "STEP"
 }
 
 // first is what comes before going on.
