@@ -128,6 +128,8 @@ func (s *street) register() {
 	if s.outside != nil {
 		s.env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).
 			Return(func(_, id, _, signal string, arg any) error {
+				s.mu.Lock() // the environment asks beside the workflow
+				defer s.mu.Unlock()
 				return s.outside(id, signal, arg)
 			})
 	}

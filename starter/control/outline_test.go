@@ -33,5 +33,5 @@ func TestAStateIsWhatTheMigrationSaidUnlessItWasEndedFromOutside(t *testing.T) {
 
 func TestFiltersAreQuoted(t *testing.T) {
 	f := Filter{Kind: task.Copy, Target: `it's \ here`}
-	require.Equal(t, `WorkflowType = 'Migration' AND GodwitKind = 'copy' AND GodwitTarget = 'it\'s \\ here'`, f.query())
+	require.Equal(t, `WorkflowType IN ('Migration', 'Pipeline') AND GodwitKind = 'copy' AND GodwitTarget = 'it\'s \\ here'`, f.query())
 }
