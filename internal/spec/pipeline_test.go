@@ -108,6 +108,7 @@ func TestMistakesInAPipelineAreFoundWithTheirPlaceAndTheNearestChoice(t *testing
 		{"a transaction in a statement", "  - {name: a, sql: {database: s, statement: [\"BEGIN\", \"DELETE FROM t\"]}}\n", `must not begin or end a transaction`},
 		{"a transaction behind a comment", "  - {name: a, sql: {database: s, statement: \"/* all */ COMMIT\"}}\n", `must not begin or end a transaction`},
 		{"a transaction behind a statement", "  - {name: a, sql: {database: s, statement: \"DELETE FROM t; commit; DELETE FROM u\"}}\n", `must not begin or end a transaction`},
+		{"a comment that the server runs", "  - {name: a, sql: {database: s, statement: \"-- all\\n/*!50000 ALTER TABLE t ENGINE=InnoDB */\"}}\n", `must not begin with a comment that the server runs`},
 		{"no home for the ledger", "  - {name: a, approve: true}\n", `field "ledger": is missing`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -50,7 +50,9 @@ func (s *SQLSpec) title() string {
 var (
 	transactional = regexp.MustCompile(`(?is)^` + asides + `(begin|start\s+transaction|commit|rollback|savepoint|release|end|abort)\b`)
 	among         = regexp.MustCompile(`(?is);` + asides + `(begin|start\s+transaction|commit|rollback|end|abort)\b`)
-	body          = regexp.MustCompile(`(?is)^` + asides + `(do|create\b.*?\b(function|procedure|trigger|event|package))\b`)
+	// executed is a comment that MySQL and MariaDB run: nothing says what it begins.
+	executed = regexp.MustCompile(`(?is)^` + asides + `/\*M?!`)
+	body     = regexp.MustCompile(`(?is)^` + asides + `(do|create\b.*?\b(function|procedure|trigger|event|package))\b`)
 )
 
 const asides = `(?:\s|/\*.*?\*/|--[^\n]*\n|#[^\n]*\n)*`
@@ -82,6 +84,8 @@ func checkStatements(found *document.Mistakes, field string, list Statements) {
 		switch {
 		case strings.TrimSpace(text) == "":
 			found.Add(at, "is empty")
+		case executed.MatchString(text):
+			found.Add(at, "must not begin with a comment that the server runs (/*! … */): write out what is in it")
 		case transactional.MatchString(text), among.MatchString(text) && !body.MatchString(text):
 			found.Add(at, "must not begin or end a transaction: all statements are run in one, with the line in the ledger that says so")
 		}
