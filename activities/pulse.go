@@ -47,6 +47,7 @@ type pulse struct {
 	mu      sync.Mutex
 	last    task.Heartbeat
 	moved   time.Time
+	most    int64 // of rows that was told: what is estimated may go back
 	stopped bool
 }
 
@@ -71,11 +72,12 @@ func (p *pulse) beat(h task.Heartbeat) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	// The first one of a shard tells what earlier attempts have done.
-	if rows := h.Rows - p.last.Rows; rows > 0 && h.Shard > 0 && p.last.Table != "" {
+	if rows := h.Rows - p.most; rows > 0 && h.Shard > 0 && p.last.Table != "" {
 		metrics := activity.GetMetricsHandler(p.activity).WithTags(map[string]string{"phase": string(h.Phase)})
 		metrics.Counter("godwit_rows").Inc(rows)
 		metrics.Counter("godwit_bytes").Inc(max(0, h.Bytes-p.last.Bytes))
 	}
+	p.most = max(p.most, h.Rows)
 	if h.ChunkSeconds > 0 {
 		activity.GetMetricsHandler(p.activity).WithTags(map[string]string{"phase": string(h.Phase)}).
 			Timer("godwit_chunk").Record(time.Duration(h.ChunkSeconds * float64(time.Second)))

@@ -39,15 +39,24 @@ type pass struct {
 	seconds float64
 }
 
-// enough is the part of a phase that has to be done before its pace is believed.
-const enough = 0.05
+const (
+	// enough is the part of a phase that has to be done before its pace is believed.
+	enough = 0.05
+	// brief is the part of a whole that a phase is taken for that the last build was
+	// too quick in.
+	brief = 0.01
+)
 
 // told takes over what the server tells, and returns how much of the whole is
 // done, 0 to 1; negative while it cannot be told. It is an estimate, which may
 // also turn out to have been too high.
 func (c *course) told(now time.Time, p engine.IndexProgress) float64 {
 	c.pace = 0
-	if s, known := c.usual[p.Phase]; known && p.Part > 0 {
+	if c.usual != nil && p.Part > 0 {
+		s, known := c.usual[p.Phase]
+		if !known { // it was over before anybody had seen it
+			s = share{before: min(1, c.passed), part: brief}
+		}
 		p.Before, p.Part = s.before, s.part
 	}
 	if p.Phase == "" || p.Part == 0 && p.Before == 0 {
@@ -61,7 +70,7 @@ func (c *course) told(now time.Time, p engine.IndexProgress) float64 {
 	c.workers, c.now.part = max(c.workers, p.Workers), p.Part
 	if p.Part == 0 { // it waits, and how long nobody knows
 		c.now.since = now
-		c.last = max(c.last, c.passed)
+		c.last = min(1, max(c.last, c.passed))
 		return c.last
 	}
 	if p.Within > c.now.last {
@@ -70,12 +79,12 @@ func (c *course) told(now time.Time, p engine.IndexProgress) float64 {
 	taken := now.Sub(c.now.since).Seconds()
 	whole, known := c.whole(now, taken, p.Part)
 	if !known {
-		c.last = max(c.last, p.Before+p.Part*max(0, p.Within))
+		c.last = min(1, max(c.last, p.Before+p.Part*max(0, p.Within)))
 		return c.last
 	}
 	rest := (c.spent + whole) / (c.passed + p.Part) * max(0, 1-p.Before-p.Part)
 	all := c.spent + whole + rest
-	c.last, c.pace, c.until = (c.spent+taken)/all, 1/all, (c.spent+whole)/all
+	c.last, c.pace, c.until = min(1, (c.spent+taken)/all), 1/all, min(1, (c.spent+whole)/all)
 	return c.last
 }
 

@@ -100,3 +100,35 @@ func TestAPhaseThatIsToldOfFromTheMiddleOrInFewStepsIsEstimatedByItsPace(t *test
 	require.InDelta(t, 100*17.0/26, tell(17, 0.4), 0.1, "and on, until the next step is told")
 	require.InDelta(t, 100*18.0/26, tell(18, 0.6), 0.1)
 }
+
+func TestNothingIsEverMoreThanDone(t *testing.T) {
+	c := &course{usual: map[string]share{"read": {0, 0.6}, "insert": {0.6, 0.4}}}
+	told := 0.0
+	for s := 0.0; s <= 30; s++ {
+		p := engine.IndexProgress{Phase: "read", Part: 0.5, Within: s / 10}
+		switch {
+		case s >= 26:
+			p = engine.IndexProgress{Phase: "waiting", Before: 1, Within: -1}
+		case s >= 20:
+			p = engine.IndexProgress{Phase: "check", Before: 0.98, Part: 0.02, Within: -1} // which the last build was too quick in
+		case s >= 10:
+			p = engine.IndexProgress{Phase: "insert", Before: 0.5, Part: 0.48, Within: (s - 10) / 10}
+		}
+		told = c.told(moment(s), p)
+		require.LessOrEqual(t, told, 1.0, "after %.0f s", s)
+		require.LessOrEqual(t, c.until, 1.0, "after %.0f s", s)
+	}
+	require.InDelta(t, 1, told, 0.01)
+}
+
+func TestABuildThatWasMixedUpWithAnotherOneTeachesNothing(t *testing.T) {
+	c := &course{}
+	for s := 0.0; s <= 20; s++ {
+		p := engine.IndexProgress{Phase: "read", Part: 0.5, Within: 0.5}
+		if int(s)%10 >= 5 {
+			p = engine.IndexProgress{Phase: "insert", Before: 0.5, Part: 0.5, Within: 1}
+		}
+		c.told(moment(s), p)
+	}
+	require.Nil(t, c.shares(moment(20)))
+}

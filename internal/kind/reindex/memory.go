@@ -63,12 +63,12 @@ func (c *course) shares(now time.Time) map[string]share {
 	}
 	shares, before := map[string]share{}, 0.0
 	for _, p := range c.passes {
-		part := p.seconds / c.spent
-		if s, again := shares[p.phase]; again { // with a wait in between
-			part += s.part
+		if _, again := shares[p.phase]; again { // what was told of was more than this build
+			return nil
 		}
+		part := p.seconds / c.spent
 		shares[p.phase] = share{before: before, part: part}
-		before += p.seconds / c.spent
+		before += part
 	}
 	return shares
 }
