@@ -151,8 +151,10 @@ func keptRows(step *spec.Step, plan *task.Plan) string {
 		return "the old values of step " + step.Name
 	case step.Copy != nil && step.Copy.ExistingRows == spec.ReplaceRows:
 		return "the tables that step " + step.Name + " sets aside"
-	case step.DDL == nil || step.DDL.Undo != "" || step.DDL.Strategy == spec.DirectStrategy || plan != nil && !isOnline(plan):
+	case step.DDL == nil || step.DDL.Strategy == spec.DirectStrategy || plan != nil && !isOnline(plan):
 		return ""
+	case plan == nil && step.DDL.Undo != "" && step.DDL.Strategy != spec.ShadowStrategy:
+		return "" // whoever gives an undo takes it for a direct change
 	case plan == nil:
 		return "the old table of step " + step.Name + ", if it becomes an online copy"
 	}

@@ -185,6 +185,9 @@ func (m *migration) cutover(ctx workflow.Context) error {
 
 func (m *migration) cleanup(ctx workflow.Context) error {
 	m.st.Cleaning = true
+	if m.st.KeepFor > 0 { // there is no way back from here
+		m.report(&entry{done: true}, task.StepReport{State: task.Success})
+	}
 	reason := ""
 	if m.st.Released != nil {
 		reason = m.st.Released.Reason

@@ -23,6 +23,7 @@ func (p *pipeline) holdBack() {
 	if !p.st.Complete {
 		return
 	}
+	_ = workflow.Await(p.life, func() bool { return *p.telling == 0 }) // what was said before comes first
 	for _, st := range p.st.Steps {
 		if st.Child.kept() {
 			p.tell(st, task.KeepSignal, task.KeepRequest{})

@@ -114,6 +114,12 @@ func TestAStepIsUndoneOrCleanedUpWhileItIsKeptForItsPipeline(t *testing.T) {
 		w.update(10*time.Hour, verb)
 		w.run()
 		require.InDelta(t, 10, w.last(activity).at.Hours(), 0.1, verb)
+		if verb == task.CleanupUpdate { // also before it is through, or fails
+			told := w.reports[len(w.reports)-2]
+			require.Equal(t, task.Success, told.State)
+			require.False(t, told.Closed)
+			require.Zero(t, told.KeepFor, "there is no way back from here")
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -146,7 +147,7 @@ func (p *pipeline) steps() []task.PhaseStatus {
 			one.Detail = st.Error.Message
 		}
 		if st.undo == undoFailed {
-			one.Detail = "its undoing failed: " + st.Error.Message
+			one.Detail, one.UndoFailed = "its undoing failed: "+st.Error.Message, true
 		}
 		steps = append(steps, one)
 	})
@@ -250,7 +251,7 @@ func (p *pipeline) page() string {
 			if verb == verbApprove || verb == verbRetry || verb == verbSkip {
 				step = " STEP"
 			}
-			out.item("`godwit %s %s%s` %s", verb, p.ref.ID, step, pipelineWords[verb])
+			out.item("`godwit %s %s%s` %s", verb, p.ref.ID, step, p.words(verb))
 		}
 	}
 	if len(p.st.Notes) > 0 {
@@ -260,6 +261,19 @@ func (p *pipeline) page() string {
 		}
 	}
 	return out.String()
+}
+
+// words are what a verb does now.
+func (p *pipeline) words(verb string) string {
+	if slices.ContainsFunc(p.st.Steps, func(st *stepState) bool { return st.undo == undoFailed }) {
+		switch verb {
+		case verbRetry:
+			return "undo the step again"
+		case verbSkip:
+			return "leave the step as it is"
+		}
+	}
+	return pipelineWords[verb]
 }
 
 // pipelineWords are what the verbs do, for the page.

@@ -28,7 +28,9 @@ func (p *pipeline) undo() (cancelled bool) {
 		case s.Group != nil && st.State != task.Pending && st.State != task.Skipped:
 			st.State = task.RolledBack
 			continue
-		case st.State == task.Pending || st.State == task.Skipped || st.State == task.RolledBack || s.Group != nil:
+		case s.Group != nil || st.State == task.Pending || st.State == task.RolledBack:
+			continue
+		case st.State == task.Skipped && !p.unended(st): // unless an operator continues it by its own id
 			continue
 		}
 		if p.undoStep(s, st, cancelled) {

@@ -273,7 +273,7 @@ func (r *rig) reaches(want func(task.Status) bool) task.Status {
 	require.Eventually(r.t, func() bool {
 		status = r.status()
 		return want(status)
-	}, 20*time.Second, 50*time.Millisecond, "%v", shownStatus{&status})
+	}, time.Minute, 50*time.Millisecond, "%v", shownStatus{&status})
 	return status
 }
 
@@ -287,13 +287,13 @@ func (s shownStatus) String() string {
 
 func (r *rig) running(name string, times int) {
 	r.t.Helper()
-	require.Eventually(r.t, func() bool { return r.timesBegun(name) >= times }, 20*time.Second, 20*time.Millisecond)
+	require.Eventually(r.t, func() bool { return r.timesBegun(name) >= times }, time.Minute, 20*time.Millisecond)
 }
 
 // ends waits for the workflow to close and returns how.
 func (r *rig) ends() (enumspb.WorkflowExecutionStatus, error) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
 	defer cancel()
 	err := r.c.GetWorkflow(ctx, r.id, "").Get(ctx, nil)
 	description, described := r.c.DescribeWorkflow(ctx, r.id, "")

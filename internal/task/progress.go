@@ -86,8 +86,10 @@ type PhaseStatus struct {
 	ID    string   `json:"id,omitempty"`
 	Group string   `json:"group,omitempty"`
 	Error *Failure `json:"error,omitempty"`
-	// Undo says whether and until when the step can be undone.
-	Undo string `json:"undo,omitempty"`
+	// Undo says whether and until when the step can be undone, and UndoFailed that its
+	// undoing has failed and waits for an operator.
+	Undo       string `json:"undo,omitempty"`
+	UndoFailed bool   `json:"undo_failed,omitempty"`
 }
 
 // Heartbeat is what a running activity tells about itself, shown as it is in

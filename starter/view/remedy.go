@@ -33,24 +33,26 @@ func ways(st task.Status) []way {
 	if st.Kind != task.Pipeline {
 		return []way{{task.RetryUpdate, st.ID, "goes on and does only what is missing"}, {task.RollbackUpdate, st.ID, "undoes it"}}
 	}
-	step := st.ID + " " + stuck(st)
-	if st.Can != nil && !slices.Contains(st.Can, task.RollbackUpdate) { // it is being undone
-		return []way{{task.RetryUpdate, step, "tries again to undo the step, and goes on with those before it"},
-			{task.SkipUpdate, step, "leaves the step as it is, and goes on with those before it"}}
+	at := stuck(st)
+	if at < 0 {
+		return []way{{task.RollbackUpdate, st.ID, "undoes all steps, the last first"}}
 	}
-	return []way{{task.RetryUpdate, st.ID, "goes on and does only what is missing"},
+	step := st.ID + " " + st.Steps[at].Name
+	if st.Steps[at].UndoFailed {
+		return []way{{task.RetryUpdate, step, "tries again to undo the step, and goes on"}, {task.SkipUpdate, step, "leaves the step as it is, and goes on"}}
+	}
+	return []way{{task.RetryUpdate, step, "goes on and does only what is missing"},
 		{task.SkipUpdate, step, "undoes what the step has begun, and goes on with the next"},
 		{task.RollbackUpdate, st.ID, "undoes all steps, the last first"}}
 }
 
-// stuck is the step of a pipeline that an operator has to see to.
-func stuck(st task.Status) string {
-	for _, step := range st.Steps {
-		if step.State == task.Failed || step.State == task.TimedOut {
-			return step.Name
-		}
+// stuck is the step of a pipeline that an operator has to see to: first of all one whose
+// undoing has failed, for which everything else waits; -1 for none.
+func stuck(st task.Status) int {
+	if at := slices.IndexFunc(st.Steps, func(s task.PhaseStatus) bool { return s.UndoFailed }); at >= 0 {
+		return at
 	}
-	return "STEP"
+	return slices.IndexFunc(st.Steps, func(s task.PhaseStatus) bool { return s.State == task.Failed || s.State == task.TimedOut })
 }
 
 // first is what comes before going on.

@@ -24,11 +24,11 @@ func TestWhatCanBeDoneAboutAPipelineNamesTheStep(t *testing.T) {
 		Steps: []task.PhaseStatus{{Name: "add", State: task.Success}, {Name: "fill", State: task.TimedOut}},
 		Can:   []string{task.RetryUpdate, task.SkipUpdate, task.CancelSignal, task.RollbackUpdate}}
 	require.Equal(t, "decide, then:\n"+
-		"  godwit retry    p   goes on and does only what is missing\n"+
+		"  godwit retry    p fill   goes on and does only what is missing\n"+
 		"  godwit skip     p fill   undoes what the step has begun, and goes on with the next\n"+
 		"  godwit rollback p   undoes all steps, the last first", Remedy(st))
-	st.Can = []string{task.RetryUpdate, task.SkipUpdate}
+	st.Steps = append(st.Steps, task.PhaseStatus{Name: "index", State: task.Failed, UndoFailed: true})
 	require.Equal(t, "decide, then:\n"+
-		"  godwit retry    p fill   tries again to undo the step, and goes on with those before it\n"+
-		"  godwit skip     p fill   leaves the step as it is, and goes on with those before it", Remedy(st), "while it is undone")
+		"  godwit retry    p index   tries again to undo the step, and goes on\n"+
+		"  godwit skip     p index   leaves the step as it is, and goes on", Remedy(st), "what everything waits for is its undoing")
 }

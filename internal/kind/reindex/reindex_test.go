@@ -87,6 +87,15 @@ func TestAnIndexThatHasGoneWithItsTableIsNotCalledTakenBack(t *testing.T) {
 		r.exec("ALTER TABLE elsewhere RENAME TO orders")
 		require.NoError(t, j.rollback())
 		require.NotContains(t, strings.Join(r.indexes(), "\n"), "orders_fresh")
+
+		other := r.job("dropped", "create: CREATE INDEX orders_fresh ON orders (customer)\n")
+		require.NoError(t, other.transform())
+		r.exec("DROP TABLE orders")
+		require.ErrorContains(t, other.rollback(), "is not there")
+		run := other.run(task.Cleanup)
+		run.Cancel = true
+		require.NoError(t, other.k.Rollback(context.Background(), run), "whoever cancels it leaves what cannot be taken back")
+		require.Contains(t, strings.Join(r.texts("SELECT detail FROM "+r.pick("godwit.event", "_godwit_event")+" WHERE migration = 'dropped'"), "\n"), "orders_fresh stays as it is")
 	})
 }
 

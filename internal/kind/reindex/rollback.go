@@ -102,6 +102,9 @@ func (u *undoing) do(ctx context.Context) error {
 		return err
 	}
 	statement, err := u.db.UndoIndex(ctx, &u.it.IndexWork)
+	if u.run.Cancel && err != nil && kind.Classify(err).Class == task.Human {
+		return u.run.Leave(ctx, u.it.Table.String(), u.it.name()+" stays as it is: "+err.Error())
+	}
 	if err != nil || statement == "" {
 		return err
 	}

@@ -193,5 +193,5 @@ func (it *item) undoAlone(ctx context.Context, run *kind.Run, db kind.Site, sess
 		}
 		return refused(it.Undo[0], err)
 	}
-	return nil
+	return closed(ctx, session, it.Undo[0])
 }

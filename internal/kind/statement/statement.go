@@ -80,7 +80,7 @@ const (
 var (
 	committed = regexp.MustCompile(asides + `(alter|create|drop|truncate|rename|grant|revoke|analyze|optimize|repair|check\s+table|checksum|` +
 		`lock|unlock|flush|reset|change|cache|load\s+index|install|uninstall|set\s+password|set\s+statement|start|stop|purge|import|call|execute)\b`)
-	opaque = regexp.MustCompile(asides + `(call|execute)\b`)
+	opaque = regexp.MustCompile(asides + `(set\s+statement\b.*?\bfor\s+)?(call|execute)\b`)
 )
 
 const asides = `(?is)^(\s|/\*.*?\*/|--[^\n]*\n|#[^\n]*\n)*`

@@ -340,3 +340,28 @@ func TestALockIsWaitedForAndThenTriedAgain(t *testing.T) {
 		require.Equal(t, "b", r.answer("SELECT note FROM "+r.table()))
 	})
 }
+
+func TestWhatAProcedureLeavesInAnOpenTransactionIsCommitted(t *testing.T) {
+	for _, engine := range []sandbox.Kind{sandbox.MariaDB, sandbox.MySQL} {
+		t.Run(string(engine), func(t *testing.T) {
+			r := newRig(t, engine)
+			r.exec("CREATE PROCEDURE opened() BEGIN START TRANSACTION; INSERT INTO orders VALUES (1, 'a'); END")
+			r.exec("CREATE PROCEDURE emptied() BEGIN START TRANSACTION; DELETE FROM orders; END")
+			j := r.job("open", "statement: CALL opened()\nundo: CALL emptied()\n")
+			j.all()
+			require.Equal(t, "1", r.rows())
+			require.NoError(t, j.rollback())
+			require.Equal(t, "0", r.rows())
+		})
+	}
+}
+
+func TestAProcedureThatIsCalledWithSettingsOfItsOwnIsOne(t *testing.T) {
+	r := newRig(t, sandbox.MariaDB)
+	r.exec("CREATE PROCEDURE halfway() BEGIN INSERT INTO orders VALUES (1, 'a'); COMMIT; INSERT INTO orders VALUES (1, 'again'); END")
+	j := r.job("half", "statement: SET STATEMENT max_statement_time=9 FOR CALL halfway()\n")
+	j.begin()
+	require.ErrorContains(t, j.try(t.Context()), "may have committed a part of its work")
+	require.Equal(t, "1", r.rows())
+	require.Equal(t, task.Human, class(t, j.try(t.Context())))
+}

@@ -139,8 +139,21 @@ func (it *item) runAlone(ctx context.Context, db kind.Site, session engine.Sessi
 		}
 		return refused(it.Statements[0], err)
 	}
+	if err := closed(ctx, session, it.Statements[0]); err != nil {
+		return err
+	}
 	hook.At("statement run")
 	return lease.Advance(ctx, db, ledger.Progress{Digest: progress{Begun: true, Ran: true}})
+}
+
+// closed commits what a procedure may have left in an open transaction: the session
+// ends after it, and would take it back.
+func closed(ctx context.Context, session engine.Session, statement string) error {
+	if !opaque.MatchString(statement) {
+		return nil
+	}
+	_, err := session.Exec(ctx, "COMMIT")
+	return err
 }
 
 // told adds to an error that the ledger does not know of it.
