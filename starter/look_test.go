@@ -84,7 +84,7 @@ func TestListShowsTheLatestRunOfEachAndFilters(t *testing.T) {
 		}
 		return found
 	}
-	require.Eventually(t, func() bool { return count("--state", "success") == 1 }, 5*time.Second, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return count("--state", "success") == 1 }, 30*time.Second, 100*time.Millisecond)
 	require.Equal(t, 1, count("--kind", "copy"))
 	require.Equal(t, 0, count("--state", "failed"), "an earlier run of the id does not count")
 	require.Equal(t, 0, count("--target", "elsewhere"))
@@ -141,5 +141,5 @@ func TestIDsAreCompletedWithTheirStates(t *testing.T) {
 		args := []string{"__complete", "--address", r.server.Address, "--namespace", "default", "status", ""}
 		code := execute(context.Background(), args, strings.NewReader(""), &out, &bytes.Buffer{})
 		return code == exitSuccess && strings.Contains(out.String(), t.Name()+"\tSUCCESS legacy → warehouse")
-	}, 5*time.Second, 100*time.Millisecond)
+	}, 30*time.Second, 100*time.Millisecond)
 }

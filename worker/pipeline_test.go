@@ -230,7 +230,7 @@ func fourStepsAndBack(t *testing.T, l *line) {
 	require.Equal(t, "1", l.answer("SELECT count(*) FROM "+l.name("done")))
 	require.Eventually(t, func() bool {
 		return l.answer("SELECT state FROM "+l.ledger("migration")+" WHERE id = '"+id+"'") == "SUCCESS"
-	}, 10*time.Second, 50*time.Millisecond, "the ledger is told besides")
+	}, 30*time.Second, 50*time.Millisecond, "the ledger is told besides")
 	require.Equal(t, "4", l.answer("SELECT count(*) FROM "+l.ledger("item")+" WHERE migration = '"+id+"' AND state = 'SUCCESS'"))
 
 	l.update(id, task.RollbackUpdate, "")

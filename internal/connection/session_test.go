@@ -249,6 +249,6 @@ func TestASessionThatTheServerEndedIsReplaced(t *testing.T) {
 		require.NoError(t, server(t, kind).Exec(t.Context(), "", "KILL "+id))
 		require.Eventually(t, func() bool {
 			return pool.PingContext(t.Context()) == nil && mysqlValue(t, pool, "SELECT CONNECTION_ID()") != id
-		}, 5*time.Second, 20*time.Millisecond)
+		}, 30*time.Second, 20*time.Millisecond)
 	}
 }

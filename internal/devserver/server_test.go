@@ -59,7 +59,7 @@ func (p *process) count(t *testing.T, query string) int {
 // requireFound waits for the workflow to be the only one that the query lists: visibility follows a moment later.
 func (p *process) requireFound(t *testing.T, id, query string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return p.count(t, query) == 1 }, 10*time.Second, 50*time.Millisecond, query)
+	require.Eventually(t, func() bool { return p.count(t, query) == 1 }, 30*time.Second, 50*time.Millisecond, query)
 	list, err := p.client().ListWorkflowExecutions(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Namespace: namespace, Query: query})
 	require.NoError(t, err)
 	require.Len(t, list.Executions, 1)

@@ -66,7 +66,7 @@ func TestAHeldProcessGoesOnWhenTheFileIsGone(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "held")
 	cmd := child(t, "here:3:hold="+file)
 	require.NoError(t, cmd.Start())
-	require.Eventually(t, func() bool { _, err := os.Stat(file); return err == nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(file); return err == nil }, 30*time.Second, time.Millisecond)
 	require.NoError(t, os.Remove(file))
 	require.NoError(t, cmd.Wait())
 }
@@ -77,7 +77,7 @@ func TestAHeldGoroutineDoesNotKeepOthersFromTheirTriggers(t *testing.T) {
 	require.NoError(t, Arm("here:1:hold="+first+";here:2:hold="+second))
 	for _, file := range []string{first, second} {
 		go At("here")
-		require.Eventually(t, func() bool { _, err := os.Stat(file); return err == nil }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { _, err := os.Stat(file); return err == nil }, 30*time.Second, time.Millisecond)
 	}
 	require.NoError(t, os.Remove(first))
 	require.NoError(t, os.Remove(second))

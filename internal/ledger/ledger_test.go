@@ -390,7 +390,7 @@ func doneWhileClaimed(t *testing.T, store *ledger.Store, db *server) {
 		}
 		claimed <- second
 	}()
-	require.Eventually(t, func() bool { return strings.Contains(db.running(t), "for update") }, 5*time.Second, 10*time.Millisecond,
+	require.Eventually(t, func() bool { return strings.Contains(db.running(t), "for update") }, 30*time.Second, 10*time.Millisecond,
 		"the successor waits for the row")
 	require.NoError(t, tx.Commit(ctx))
 	second := <-claimed

@@ -104,9 +104,9 @@ func lentAndGivenUpAtOnce(t *testing.T, store *ledger.Store, s *server) {
 	}
 	borrower := release("borrower")
 	waiting := func() int { return strings.Count(s.running(t), s.table("claim")) }
-	require.Eventually(t, func() bool { return waiting() == 1 }, 10*time.Second, 20*time.Millisecond, "it waits for the claim")
+	require.Eventually(t, func() bool { return waiting() == 1 }, 30*time.Second, 20*time.Millisecond, "it waits for the claim")
 	lender := release("lender")
-	require.Eventually(t, func() bool { return waiting() == 2 || len(lender) > 0 }, 10*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return waiting() == 2 || len(lender) > 0 }, 30*time.Second, 20*time.Millisecond)
 	require.NoError(t, tx.Commit(ctx))
 	require.NoError(t, <-borrower)
 	require.NoError(t, <-lender)

@@ -46,7 +46,7 @@ func TestAProgramEndsWithItsKilledStarter(t *testing.T) {
 
 	require.NoError(t, starter.Process.Kill())
 	require.Error(t, starter.Wait())
-	require.Eventually(t, func() bool { return !runs(t, pid) }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return !runs(t, pid) }, 30*time.Second, 10*time.Millisecond)
 }
 
 func TestAProgramThatIgnoresTheRequestIsKilledWithItsChildren(t *testing.T) {
@@ -66,7 +66,7 @@ func TestAProgramThatIgnoresTheRequestIsKilledWithItsChildren(t *testing.T) {
 			require.NoError(t, err)
 		}
 		return whole
-	}, 10*time.Second, 10*time.Millisecond)
+	}, 30*time.Second, 10*time.Millisecond)
 	require.True(t, runs(t, child))
 	require.Nil(t, p.State())
 

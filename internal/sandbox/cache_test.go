@@ -77,7 +77,7 @@ func TestAKilledFillIsClearedAwayByTheNext(t *testing.T) {
 	publisher := exec.Command(os.Args[0], "-test.run=TestPublisherThatIsKilled")
 	publisher.Env = append(os.Environ(), publisherVariable+"=1")
 	require.NoError(t, publisher.Start())
-	require.Eventually(t, func() bool { return strings.Contains(fmt.Sprint(cached(t)), ".making-thing") }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(fmt.Sprint(cached(t)), ".making-thing") }, 30*time.Second, 5*time.Millisecond)
 
 	waiting, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
 	defer cancel()

@@ -59,7 +59,7 @@ func TestAServerDiesWithItsKilledStarterAndTheNextStartSweeps(t *testing.T) {
 		require.NoError(t, starter.Process.Kill())
 		require.Error(t, starter.Wait())
 		if runtime.GOOS == "linux" {
-			require.Eventually(t, func() bool { return len(mentioning(t, dir)) == 0 }, 10*time.Second, 10*time.Millisecond, "a process lives on")
+			require.Eventually(t, func() bool { return len(mentioning(t, dir)) == 0 }, 30*time.Second, 10*time.Millisecond, "a process lives on")
 		}
 		require.DirExists(t, dir)
 		sandboxtest.Start(t, sandbox.MariaDB, sandbox.Options{})
@@ -83,7 +83,7 @@ func showsItsPasswordInNoArguments(t *testing.T, s *sandbox.Server) {
 		require.NoError(t, client.Process.Kill())
 		require.Error(t, client.Wait())
 	}()
-	require.Eventually(t, func() bool { return read(t, s, "shop", busy) == "1" }, 10*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return read(t, s, "shop", busy) == "1" }, 30*time.Second, 50*time.Millisecond)
 	require.Contains(t, commandLine(client.Process.Pid), "sleep(20)")
 	require.Empty(t, mentioning(t, s.Password()))
 }

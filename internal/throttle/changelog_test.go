@@ -70,7 +70,7 @@ func changelogLimit(t *testing.T, r *rig) {
 	}()
 	require.Eventually(t, func() bool {
 		return d.Holding() == "max_changelog: 4,800 noted changes are pending, and the limit is 1,000"
-	}, 10*time.Second, 10*time.Millisecond)
+	}, 30*time.Second, 10*time.Millisecond)
 	require.Contains(t, d.Guards(), task.GuardStatus{Guard: "max_changelog", Reading: "4,800 noted changes are pending", Limit: "1,000", Holding: true})
 	require.NoError(t, d.ledger.SetThrottle(t.Context(), task.ThrottleSettings{MaxChangelog: new("0")}))
 	<-ended
@@ -90,7 +90,7 @@ func drainedWhileHeld(t *testing.T, r *rig) {
 	d := r.drains(t, spec.Throttle{Hold: "until the sale is over"})
 	d.whileHeld(t, "until the sale is over", func() {
 		was := d.sweeps.Load()
-		require.Eventually(t, func() bool { return d.sweeps.Load() > was+3 }, 10*time.Second, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return d.sweeps.Load() > was+3 }, 30*time.Second, 10*time.Millisecond)
 		require.Zero(t, d.full.Load())
 		require.NoError(t, d.ledger.SetThrottle(t.Context(), task.ThrottleSettings{Hold: new("")}))
 	})

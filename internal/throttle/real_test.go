@@ -150,7 +150,7 @@ func logStop(t *testing.T, r *rig) {
 	h.goes(t)
 	fill(t, r)
 	var err error
-	require.Eventually(t, func() bool { err = h.Wait(t.Context(), 0, 0); return err != nil }, 10*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { err = h.Wait(t.Context(), 0, 0); return err != nil }, 30*time.Second, 50*time.Millisecond)
 	require.ErrorContains(t, err, "stopped with everything kept")
 	require.Equal(t, task.Human, fault.Of(err).Class)
 	// The baseline is the ledger's: another worker, or the same one after a

@@ -180,7 +180,7 @@ func TestAStatementWhoseConnectionIsLostIsLookedAfter(t *testing.T) {
 	}()
 	require.Eventually(t, func() bool {
 		return value[bool](t, s, `SELECT coalesce(bool_or(pg_terminate_backend(pid)), false) FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX%' AND state = 'active'`)
-	}, 10*time.Second, 5*time.Millisecond)
+	}, 30*time.Second, 5*time.Millisecond)
 	require.NoError(t, <-done)
 	require.Len(t, table(t, s, "public.t").Indexes, 1)
 }

@@ -102,7 +102,7 @@ func TestWhatComesInTheLastMomentIsSeenUnderTheLock(t *testing.T) {
 			go func() { swapped <- swap(t, s, &engine.Swap{Reshaping: r}) }()
 			require.Eventually(t, func() bool {
 				return value[bool](t, s, "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'public.orders'::regclass)")
-			}, 5*time.Second, 5*time.Millisecond)
+			}, 30*time.Second, 5*time.Millisecond)
 			require.NoError(t, other.Commit(t.Context()))
 			err = <-swapped
 			require.Error(t, err)

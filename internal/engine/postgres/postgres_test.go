@@ -125,5 +125,5 @@ func load(t testing.TB, s *Server, name string, columns []string, rows string) (
 // broken ones in the background.
 func requireAllGivenBack(t testing.TB, s *Server) {
 	t.Helper()
-	require.Eventually(t, func() bool { return s.pool.Stat().AcquiredConns() == 0 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return s.pool.Stat().AcquiredConns() == 0 }, 30*time.Second, time.Millisecond)
 }

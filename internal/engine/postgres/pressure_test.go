@@ -48,7 +48,7 @@ func TestAStandbyAndItsPrimaryTellHowFarItIsBehind(t *testing.T) {
 		f := following()
 		lag, err := standby.Lag(t.Context())
 		return f != nil && f.Attached && f.Behind == 0 && err == nil && lag == 0
-	}, 10*time.Second, 50*time.Millisecond)
+	}, 30*time.Second, 50*time.Millisecond)
 	require.Contains(t, following().Name, "standby_")
 
 	execute(t, standby, "SELECT pg_wal_replay_pause()")
@@ -56,9 +56,9 @@ func TestAStandbyAndItsPrimaryTellHowFarItIsBehind(t *testing.T) {
 	require.Eventually(t, func() bool {
 		lag, err := standby.Lag(t.Context())
 		return err == nil && lag > time.Second && following().Behind > 0
-	}, 10*time.Second, 50*time.Millisecond)
+	}, 30*time.Second, 50*time.Millisecond)
 	execute(t, standby, "SELECT pg_wal_replay_resume()")
-	require.Eventually(t, func() bool { return following().Behind == 0 }, 10*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return following().Behind == 0 }, 30*time.Second, 50*time.Millisecond)
 
 	_, err = primary.Lag(t.Context())
 	require.ErrorContains(t, err, "it is not a standby")
@@ -66,7 +66,7 @@ func TestAStandbyAndItsPrimaryTellHowFarItIsBehind(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := standby.Lag(t.Context())
 		return err != nil && err.Error() == "it receives no WAL from its primary"
-	}, 10*time.Second, 50*time.Millisecond)
+	}, 30*time.Second, 50*time.Millisecond)
 }
 
 func TestASlotThatNobodyReadsIsAFollowerAndKeepsTheWAL(t *testing.T) {
@@ -99,7 +99,7 @@ func TestWALThatIsNotArchivedQueuesUp(t *testing.T) {
 	require.Eventually(t, func() bool {
 		queue, err := s.ArchiveQueue(t.Context())
 		return err == nil && queue >= 3
-	}, 5*time.Second, 50*time.Millisecond)
+	}, 30*time.Second, 50*time.Millisecond)
 	_, err := open(t).ArchiveQueue(t.Context())
 	require.ErrorContains(t, err, "archive_mode is off")
 }
@@ -113,14 +113,14 @@ func TestSessionsOfOthersAreCountedByWhatTheyDo(t *testing.T) {
 		n, err := s.Active(t.Context())
 		age, holder, old := s.Oldest(t.Context())
 		return err == nil && n == 1 && old == nil && age > time.Second && holder != ""
-	}, 5*time.Second, 50*time.Millisecond)
+	}, 30*time.Second, 50*time.Millisecond)
 	cancel()
 	done.Wait()
 	require.Eventually(t, func() bool {
 		n, err := s.Active(t.Context())
 		age, _, old := s.Oldest(t.Context())
 		return err == nil && n == 0 && old == nil && age == 0
-	}, 5*time.Second, 50*time.Millisecond)
+	}, 30*time.Second, 50*time.Millisecond)
 	waits, err := s.IOWaits(t.Context())
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, waits, int64(0))

@@ -312,7 +312,7 @@ func TestACancelledStreamEndsAtOnceAndLeavesTheConnectionFit(t *testing.T) {
 		require.Equal(t, 1, value[int](t, s, "SELECT 1"))
 		require.Eventually(t, func() bool {
 			return value[int](t, s, "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'COPY%' AND state = 'active' AND datname = current_database()") == 0
-		}, 5*time.Second, 20*time.Millisecond, "the server does not go on")
+		}, 30*time.Second, 20*time.Millisecond, "the server does not go on")
 	}
 }
 
